@@ -40,7 +40,7 @@ constexpr int kLeastRuns = 20, kWarmUps = 3;
 constexpr uint32_t kSymbols = 256;
 
 struct Arguments {
-  int runs = kLeastRuns, host_runs = 5, threads = szg_core_count(), least_log2 = 10;
+  int runs = kLeastRuns, host_runs = 5, threads = szg_usable_cores(), least_log2 = 10;
   std::string json;
   std::vector<std::string> files;
 };

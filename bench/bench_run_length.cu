@@ -30,7 +30,7 @@ namespace {
 constexpr int kLeastRuns = 20, kWarmUps = 3;
 
 struct Arguments {
-  int runs = kLeastRuns, host_runs = 5, threads = szg_core_count();
+  int runs = kLeastRuns, host_runs = 5, threads = szg_usable_cores();
   int least_log2 = 16, most_log2 = 28;
   std::string data = "random,runs,codes,mask", json;
 };

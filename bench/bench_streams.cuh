@@ -23,7 +23,7 @@ constexpr int kLeastRuns = 20, kWarmUps = 3;
 /* ---- arguments ---- */
 
 struct Arguments {
-  int runs = kLeastRuns, host_runs = 3, threads = szg_core_count();
+  int runs = kLeastRuns, host_runs = 3, threads = szg_usable_cores();
   std::vector<double> bounds;
   std::vector<std::string> fields, byte_files;
   std::vector<uint32_t> run_ups = {64};

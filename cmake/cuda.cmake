@@ -24,6 +24,8 @@ if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
   else()
     set(CMAKE_CUDA_ARCHITECTURES all-major)
   endif()
+  message(STATUS "Builds for every generation of GPUs, which takes 20 minutes and more. "
+                 "-DCMAKE_CUDA_ARCHITECTURES=native builds for the GPUs of this machine.")
 endif()
 
 enable_language(CUDA)

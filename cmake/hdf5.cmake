@@ -8,11 +8,23 @@
 # target szgpu_hdf5. HDF5_ROOT, if set, says where it is. Debian has a serial HDF5 and others for
 # MPI: this takes the serial one first, because its hdf5.h needs no mpi.h. The plugin is the same.
 
+# HDF5 asks a plugin for one number, so a second number is a second plugin, made of the same
+# sources. Once a number is registered, it will be the first and 480 the second.
 set(SZGPU_H5_FILTER_ID 480 CACHE STRING "Number of the HDF5 filter, 256 to 65535")
-if(NOT SZGPU_H5_FILTER_ID MATCHES "^[1-9][0-9]*$" OR SZGPU_H5_FILTER_ID LESS 256
-   OR SZGPU_H5_FILTER_ID GREATER 65535)
-  message(FATAL_ERROR "SZGPU_H5_FILTER_ID is '${SZGPU_H5_FILTER_ID}', which is not 256 to 65535: "
-                      "lower ones are HDF5's own.")
+set(SZGPU_H5_OTHER_FILTER_ID 0 CACHE STRING
+    "Number of a second plugin, which reads and writes the same chunks; 0: no second plugin")
+set(filter_ids ${SZGPU_H5_FILTER_ID})
+if(NOT SZGPU_H5_OTHER_FILTER_ID STREQUAL "0")
+  list(APPEND filter_ids ${SZGPU_H5_OTHER_FILTER_ID})
+endif()
+foreach(filter_id IN LISTS filter_ids)
+  if(NOT filter_id MATCHES "^[1-9][0-9]*$" OR filter_id LESS 256 OR filter_id GREATER 65535)
+    message(FATAL_ERROR "The number of an HDF5 filter is '${filter_id}', which is not 256 to "
+                        "65535: lower ones are HDF5's own.")
+  endif()
+endforeach()
+if(SZGPU_H5_FILTER_ID EQUAL SZGPU_H5_OTHER_FILTER_ID)
+  message(FATAL_ERROR "SZGPU_H5_OTHER_FILTER_ID is SZGPU_H5_FILTER_ID; give another number, or 0.")
 endif()
 # Without HDF5 too, because the command needs its cd_values.
 configure_file(include/szgpu_hdf5.h.in include/szgpu_hdf5.h @ONLY)
@@ -51,11 +63,11 @@ if(NOT SZGPU_HDF5_VERSION)
   endif()
 endif()
 
-if(SZGPU_HDF5_VERSION AND SZGPU_HDF5_VERSION VERSION_GREATER_EQUAL 1.10)
+if(SZGPU_HDF5_VERSION AND SZGPU_HDF5_VERSION VERSION_GREATER_EQUAL 1.10.5)
   set(SZGPU_HAS_HDF5 ON)
 elseif(hdf5_asked STREQUAL "AUTO")
-  message(STATUS "No HDF5, 1.10 or later: the filter plugin is not built (package libhdf5-dev)")
+  message(STATUS "No HDF5, 1.10.5 or later: the filter plugin is not built (package libhdf5-dev)")
 else()
-  message(FATAL_ERROR "SZGPU_HDF5 needs the C headers of HDF5, 1.10 or later: install the package "
-                      "libhdf5-dev, or set HDF5_ROOT.")
+  message(FATAL_ERROR "SZGPU_HDF5 needs the C headers of HDF5, 1.10.5 or later: install the "
+                      "package libhdf5-dev, or set HDF5_ROOT.")
 endif()

@@ -21,7 +21,7 @@ else()
 endif()
 # A program that links the static library also needs what the library calls; one that links the
 # shared library does not. So pkg-config --libs is enough for either.
-string(JOIN " " pc_libs_called -pthread -lm ${openmp_flags} ${pc_libs_cuda})
+string(JOIN " " pc_libs_called -pthread -lm ${pc_libs_cuda})
 if(BUILD_SHARED_LIBS)
   set(pc_libs "")
   set(pc_libs_private "${pc_libs_called}")

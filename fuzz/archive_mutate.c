@@ -3,6 +3,7 @@
  */
 #include "archive_mutate.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,8 +30,8 @@ static const number_place header_numbers[] = {
 static const number_place frame_numbers[] = {{0, 1}, {1, 1},  {2, 1},  {3, 1}, {4, 4},
                                              {8, 8}, {16, 8}, {24, 8}, {36, 4}};
 enum {
+  HEADER_VERSION = 8,
   HEADER_FLAGS = 12,
-  HEADER_DTYPE = 16,
   HEADER_NDIM = 17,
   HEADER_DIMS = 24,
   HEADER_DOUBLES = 56,
@@ -44,7 +45,7 @@ enum {
   FRAME_INDEX = 8,
   FRAME_VALUE_COUNT = 16,
   FRAME_CONSTANT = 24,
-  SECTION_KINDS = 23
+  SECTION_KINDS = 29
 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
@@ -127,8 +128,7 @@ static void change_arithmetic(change *c) {
   if (fuzz_one_in(&c->random, 2))
     memcpy(header + HEADER_STEP, &steps[fuzz_below(&c->random, COUNT_OF(steps))], 8);
   else
-    fuzz_store(header + HEADER_ARITHMETIC, 4,
-               (header[HEADER_DTYPE] == 1 ? 2u : 0u) + fuzz_below(&c->random, 2));
+    fuzz_store(header + HEADER_ARITHMETIC, 4, fuzz_below(&c->random, 4));
 }
 
 static void change_fill(change *c) {
@@ -136,6 +136,36 @@ static void change_fill(change *c) {
   header[HEADER_FLAGS] ^= 1;
   fuzz_store(header + HEADER_FILL, 8, 0);
   if (header[HEADER_FLAGS] & 1) LLVMFuzzerMutate(header + HEADER_FILL, 4, 4);
+}
+
+/* Limits that values are brought between, most of them sound ones. */
+static void change_limits(change *c) {
+  static const double numbers[] = {0.0,     1.0,      -1.0,   0.5,      -3.0,
+                                   1e20,    -1e20,    5e-324, 0x1p-149, 0x1p-126,
+                                   0x1p127, INFINITY, -0.0,   NAN,      -0x1p127};
+  double least = numbers[fuzz_below(&c->random, COUNT_OF(numbers))];
+  double greatest = numbers[fuzz_below(&c->random, COUNT_OF(numbers))];
+  if (least > greatest && !fuzz_one_in(&c->random, 8)) {
+    double const lower = greatest;
+    greatest = least;
+    least = lower;
+  }
+  c->archive->header[HEADER_FLAGS] |= 4;
+  fuzz_store(c->archive->header + HEADER_VERSION, 4, 8);
+  memcpy(c->archive->more, &least, sizeof least);
+  memcpy(c->archive->more + 8, &greatest, sizeof greatest);
+}
+
+/* What is there moves to where the limits were, or away from there. */
+static void change_more_flags(change *c) {
+  c->archive->header[HEADER_FLAGS] ^= (uint8_t)(1u << (2 + fuzz_below(&c->random, 3)));
+  if (!fuzz_one_in(&c->random, 4)) fuzz_store(c->archive->header + HEADER_VERSION, 4, 8);
+}
+
+static void change_more_fills(change *c) {
+  bool const has_limits = c->archive->header[HEADER_FLAGS] & 4;
+  uint8_t *const fill = c->archive->more + (has_limits ? 16 : 0) + 8 * fuzz_below(&c->random, 3);
+  fuzz_store(fill, 8, fuzz_bits(&c->random) >> fuzz_below(&c->random, 64));
 }
 
 static void change_axes(change *c) {
@@ -363,13 +393,14 @@ static size_t pool_take(fuzz_random *random, uint8_t *data, size_t size, size_t 
 
 /* Contents stand several times, because most of the code works on them. */
 static void (*const changes[])(change *c) = {
-    lie_in_header, lie_in_frame,        lie_in_entry,  change_doubles,  change_arithmetic,
-    change_fill,   change_axes,         change_radius, change_constant, change_frame_flags,
-    change_shape,  swap_dims,           change_bytes,  change_bytes,    change_bytes,
-    change_bytes,  change_bit,          change_bit,    change_bit,      swap_words,
-    swap_words,    move_count,          move_count,    resize_section,  resize_section,
-    change_codec,  change_stored_bytes, claim_much,    add_section,     drop_section,
-    add_frame,     drop_frame};
+    lie_in_header,       lie_in_frame,  lie_in_entry,      change_doubles,    change_arithmetic,
+    change_fill,         change_axes,   change_radius,     change_constant,   change_frame_flags,
+    change_limits,       change_limits, change_more_flags, change_more_fills, change_shape,
+    swap_dims,           change_bytes,  change_bytes,      change_bytes,      change_bytes,
+    change_bit,          change_bit,    change_bit,        swap_words,        swap_words,
+    move_count,          move_count,    resize_section,    resize_section,    change_codec,
+    change_stored_bytes, claim_much,    add_section,       drop_section,      add_frame,
+    drop_frame};
 
 static void make_change(fuzz_random *random, archive_parts *archive) {
   change c = {.random = {fuzz_bits(random)}, .archive = archive};

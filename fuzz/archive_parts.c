@@ -13,14 +13,20 @@ enum {
   PIECE_BYTES = 1 << 20,
   MOST_RAW_BYTES = 1 << 20, /* of sections to be changed: those of a few KiB unpack to no more */
   /* Offsets in the archive's header and in that of a frame. */
+  HEADER_FLAGS = 12,
   HEADER_FRAME_COUNT = 104,
   HEADER_ARCHIVE_BYTES = 112,
   FRAME_SECTION_COUNT = 32
 };
 
 static uint64_t padded(uint64_t byte_count) { return (byte_count + 15) / 16 * 16; }
-static size_t header_bytes(uint64_t frame_count) {
-  return padded(PARTS_HEADER_BYTES + 8 * frame_count + 8);
+/* Limits take 16 bytes, fill values after the first 8 each. */
+static size_t more_bytes(const uint8_t *header) {
+  uint64_t const flags = fuzz_load(header + HEADER_FLAGS, 4);
+  return (flags & 4 ? 16 : 0) + 8 * (flags >> 3 & 3);
+}
+static size_t header_bytes(const uint8_t *header, uint64_t frame_count) {
+  return padded(PARTS_HEADER_BYTES + 8 * frame_count + more_bytes(header) + 8);
 }
 
 /* ---- checksums ---- */
@@ -56,15 +62,15 @@ static void mend_frame(uint8_t *frame, size_t byte_count) {
 void archive_mend(uint8_t *archive, size_t archive_bytes) {
   if (archive_bytes < PARTS_HEADER_BYTES + 16) return;
   uint64_t const frame_count = fuzz_load(archive + HEADER_FRAME_COUNT, 8);
-  if (frame_count > archive_bytes / 8 || header_bytes(frame_count) > archive_bytes) return;
-  size_t at = header_bytes(frame_count);
+  if (frame_count > archive_bytes / 8 || header_bytes(archive, frame_count) > archive_bytes) return;
+  size_t at = header_bytes(archive, frame_count);
   for (uint64_t i = 0; i < frame_count && at < archive_bytes; i++) {
     mend_frame(archive + at, archive_bytes - at);
     uint64_t const frame_bytes = fuzz_load(archive + PARTS_HEADER_BYTES + 8 * i, 8);
     if (frame_bytes > archive_bytes - at) break;
     at += frame_bytes;
   }
-  size_t const end = header_bytes(frame_count) - 8;
+  size_t const end = header_bytes(archive, frame_count) - 8;
   fuzz_store(archive + end, 8, XXH3_64bits(archive, end));
 }
 
@@ -94,11 +100,12 @@ archive_parts *parts_take(const uint8_t *archive, size_t archive_bytes) {
   if (archive_bytes < PARTS_HEADER_BYTES + 16) return NULL;
   uint64_t const frame_count = fuzz_load(archive + HEADER_FRAME_COUNT, 8);
   if (frame_count == 0 || frame_count > PARTS_MOST_FRAMES) return NULL;
-  if (header_bytes(frame_count) > archive_bytes) return NULL;
+  if (header_bytes(archive, frame_count) > archive_bytes) return NULL;
   archive_parts *const parts = calloc(1, sizeof *parts);
   FUZZ_CHECK(parts, "no memory");
   memcpy(parts->header, archive, PARTS_HEADER_BYTES);
-  size_t at = header_bytes(frame_count);
+  memcpy(parts->more, archive + PARTS_HEADER_BYTES + 8 * frame_count, more_bytes(archive));
+  size_t at = header_bytes(archive, frame_count);
   for (uint64_t i = 0; i < frame_count; i++) {
     if (!take_frame(archive + at, archive_bytes - at, &parts->frames[i])) break;
     parts->frame_count++;
@@ -144,10 +151,12 @@ static size_t write_frame(const frame_parts *frame, uint8_t *out, size_t capacit
 }
 
 size_t parts_write(const archive_parts *parts, uint8_t *archive, size_t capacity) {
-  size_t at = header_bytes(parts->frame_count);
+  size_t at = header_bytes(parts->header, parts->frame_count);
   if (at > capacity) return 0;
   memset(archive, 0, at);
   memcpy(archive, parts->header, PARTS_HEADER_BYTES);
+  memcpy(archive + PARTS_HEADER_BYTES + 8 * (size_t)parts->frame_count, parts->more,
+         more_bytes(parts->header));
   for (uint32_t i = 0; i < parts->frame_count; i++) {
     size_t const frame_bytes = write_frame(&parts->frames[i], archive + at, capacity - at);
     if (frame_bytes == 0) return 0;

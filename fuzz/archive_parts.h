@@ -10,11 +10,12 @@
 #include "fuzz.h"
 
 enum {
-  PARTS_HEADER_BYTES = 128, /* without the frame table */
+  PARTS_HEADER_BYTES = 128, /* without the frame table and what follows it */
+  PARTS_MOST_MORE = 40,     /* bytes after the table: limits, and fill values */
   PARTS_FRAME_BYTES = 40,   /* without the section table */
   PARTS_ENTRY_BYTES = 32,
   PARTS_MOST_FRAMES = 64,
-  PARTS_MOST_SECTIONS = 13
+  PARTS_MOST_SECTIONS = 29
 };
 
 /* Offsets in an entry of the section table. The checksum comes last. */
@@ -40,6 +41,7 @@ typedef struct frame_parts {
 
 typedef struct archive_parts {
   uint8_t header[PARTS_HEADER_BYTES];
+  uint8_t more[PARTS_MOST_MORE]; /* its flags say how many of them there are */
   uint32_t frame_count;
   frame_parts frames[PARTS_MOST_FRAMES];
 } archive_parts;

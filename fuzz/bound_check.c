@@ -97,13 +97,69 @@ static bool find_fill(const field_case *c, uint64_t found, uint64_t *bits) {
   return false;
 }
 
+/* ---- all that is missing ---- */
+
+/* Fill values, as the archive lists them. */
+typedef struct missing_bits {
+  uint32_t count;
+  uint64_t bits[1 + SZGPU_MOST_MORE_FILLS];
+} missing_bits;
+
+static bool is_listed(const missing_bits *fills, uint64_t bits) {
+  for (uint32_t i = 0; i < fills->count; i++)
+    if (fills->bits[i] == bits) return true;
+  return false;
+}
+
+/* The number is in the list, which has nothing that nobody asked for. */
+static missing_bits find_fills(const field_case *c, const szgpu_info *info) {
+  missing_bits fills = {0};
+  uint64_t first;
+  bool const looks_for_more = c->params.keep & SZGPU_KEEP_MISSING;
+  bool const has_fill = find_fill(c, info->fill_bits, &first);
+  if (has_fill || !looks_for_more)
+    FUZZ_CHECK(has_fill == info->has_fill && (!has_fill || info->fill_bits == first),
+               "the archive's fill value is %d %llx", info->has_fill,
+               (unsigned long long)info->fill_bits);
+  if (info->has_fill) fills.bits[fills.count++] = info->fill_bits;
+  FUZZ_CHECK(info->more_fill_count <= SZGPU_MOST_MORE_FILLS, "%u further fill values",
+             info->more_fill_count);
+  FUZZ_CHECK(looks_for_more || info->more_fill_count <= c->params.more_fill_count,
+             "%u further fill values, %u were named", info->more_fill_count,
+             c->params.more_fill_count);
+  for (uint32_t i = 0; i < info->more_fill_count; i++)
+    fills.bits[fills.count++] = info->more_fill_bits[i];
+  for (uint32_t named = 0; named < c->params.more_fill_count; named++) {
+    uint32_t i = 0;
+    while (i < fills.count &&
+           !is_nearest(c->shape.dtype, fills.bits[i], c->params.more_fills[named]))
+      i++;
+    FUZZ_CHECK(i < fills.count, "the fill value %a is not in the archive",
+               c->params.more_fills[named]);
+  }
+  return fills;
+}
+
+/* What comes back bit for bit, and does not count for the range. */
+static bool is_missing(const field_case *c, const missing_bits *fills, uint64_t bits) {
+  double const value = case_value(c->shape.dtype, bits);
+  return is_listed(fills, bits) || (c->params.has_valid && (value < c->params.valid_least ||
+                                                            value > c->params.valid_greatest));
+}
+
 /* ---- the absolute bound ---- */
 
-/* A bound beyond what is exact by more than rounding twice, and lowering twice, explain. */
-static void check_rel(double asked, wide range, double bound) {
+/* A bound beyond what is exact by more than rounding twice, and lowering twice, explain; and no
+ * whole number of units of an integer is lost. */
+static void check_rel(szgpu_dtype dtype, double asked, wide range, double bound) {
   wide const exact = (wide)asked * range, tiny = (wide)1 / ((wide)1e30);
+  bool const is_integer =
+      dtype != SZGPU_F32 && dtype != SZGPU_F64 && dtype != SZGPU_F16 && dtype != SZGPU_BF16;
   FUZZ_CHECK((wide)bound <= exact + exact * tiny, "a bound of %a is above the exact one, asked %a",
              bound, asked);
+  if (is_integer && exact < (wide)0x1p62)
+    FUZZ_CHECK((int64_t)bound == (int64_t)exact, "a bound of %a loses a unit, asked %a", bound,
+               asked);
   if (exact > 1e-300 && exact < 1e308)
     FUZZ_CHECK((wide)bound >= exact - exact * (wide)0x1p-50, "a bound of %a is far below, asked %a",
                bound, asked);
@@ -116,22 +172,39 @@ static void check_psnr(double asked, wide range, double bound) {
                bound, asked);
 }
 
-static void check_absolute_bound(const field_case *c, bool has_fill, uint64_t fill_bits,
-                                 double bound) {
+/* Limits are those of the values, or are not there: modes that look for no range, or were not asked
+ * to keep it, have none, and nothing else codes values by a step. */
+static void check_limits(const field_case *c, const szgpu_info *info, double least,
+                         double greatest) {
+  bool const is_kept =
+      c->params.mode != SZGPU_MODE_ABS || c->params.keep & SZGPU_KEEP_RANGE || c->params.has_valid;
+  FUZZ_CHECK(info->has_limits == (is_kept && info->step > 0), "there are limits: %d",
+             info->has_limits);
+  if (info->has_limits)
+    FUZZ_CHECK(info->least == least && info->greatest == greatest &&
+                   !(least == 0 && signbit(info->least)) &&
+                   !(greatest == 0 && signbit(info->greatest)),
+               "limits of %a and %a, of values from %a to %a", info->least, info->greatest, least,
+               greatest);
+}
+
+static void check_range(const field_case *c, const szgpu_info *info, const missing_bits *fills) {
+  double const bound = info->absolute_bound;
   double least = INFINITY, greatest = -INFINITY;
   for (uint64_t i = 0; i < c->value_count; i++) {
     double const value = value_at(c, c->field, i);
-    if (!isfinite(value) || (has_fill && bits_at(c, c->field, i) == fill_bits)) continue;
+    if (!isfinite(value) || is_missing(c, fills, bits_at(c, c->field, i))) continue;
     least = fmin(least, value);
     greatest = fmax(greatest, value);
   }
   wide const range = (wide)greatest - (wide)least;
+  check_limits(c, info, least, greatest);
   if (c->params.mode == SZGPU_MODE_ABS)
     FUZZ_CHECK(bound == c->params.bound, "a bound of %a, asked %a", bound, c->params.bound);
   else if (least > greatest)
     return; /* no value has a part in the range */
   else if (c->params.mode == SZGPU_MODE_REL)
-    check_rel(c->params.bound, range, bound);
+    check_rel(c->shape.dtype, c->params.bound, range, bound);
   else
     check_psnr(c->params.bound, range, bound);
 }
@@ -145,22 +218,20 @@ static void check_own_bound(double x, double r, double bound) {
 }
 
 void check_bound(const field_case *c, const szgpu_info *info, const uint8_t *restored) {
-  uint64_t fill_bits;
-  bool const has_fill = find_fill(c, info->fill_bits, &fill_bits);
-  FUZZ_CHECK(has_fill == info->has_fill && (!has_fill || info->fill_bits == fill_bits),
-             "the archive's fill value is %d %llx", info->has_fill,
-             (unsigned long long)info->fill_bits);
+  missing_bits const fills = find_fills(c, info);
   bool const is_of_each = c->params.mode == SZGPU_MODE_PWREL;
-  if (!is_of_each) check_absolute_bound(c, has_fill, fill_bits, info->absolute_bound);
+  if (!is_of_each) check_range(c, info, &fills);
   for (uint64_t i = 0; i < c->value_count; i++) {
     uint64_t const bits = bits_at(c, c->field, i);
     if (bits == bits_at(c, restored, i)) continue;
-    FUZZ_CHECK(!(has_fill && bits == fill_bits), "a fill value changed at %llu",
+    FUZZ_CHECK(!is_missing(c, &fills, bits), "a missing value changed at %llu",
                (unsigned long long)i);
     double const x = value_at(c, c->field, i), r = value_at(c, restored, i);
     if (is_of_each) check_own_bound(x, r, c->params.bound);
     FUZZ_CHECK(is_of_each || !is_beyond(x, r, info->absolute_bound),
                "%a became %a at %llu, with a bound of %a", x, r, (unsigned long long)i,
                info->absolute_bound);
+    FUZZ_CHECK(!info->has_limits || (r >= info->least && r <= info->greatest),
+               "%a became %a at %llu, beyond the limits", x, r, (unsigned long long)i);
   }
 }

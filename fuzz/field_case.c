@@ -128,8 +128,8 @@ double case_value(szgpu_dtype dtype, uint64_t bits) {
   return (double)value_f32;
 }
 
-/* Whatever the mode and the layout allow. */
-static void take_params(fuzz_input *input, field_case *c) {
+/* Whatever the mode and the layout allow. Returns flags for what needs values of the field. */
+static uint64_t take_params(fuzz_input *input, field_case *c) {
   szgpu_params *const p = &c->params;
   bool const is_lossless = fuzz_take(input, 1) % 4 == 0;
   uint64_t const type = fuzz_take(input, 1), mode = fuzz_take(input, 1);
@@ -153,6 +153,10 @@ static void take_params(fuzz_input *input, field_case *c) {
   double const fill = take_fill(input, fill_flags & 4);
   p->has_fill = !is_lossless && fill_flags % 4 == 1;
   if (p->has_fill) p->fill = fitting_fill(c->shape.dtype, fill);
+  p->keep = fill_flags & 8 ? SZGPU_KEEP_RANGE : 0;
+  if (fill_flags & 16) p->keep |= SZGPU_KEEP_RESTORED;
+  if (fill_flags & 32) p->keep |= SZGPU_KEEP_MISSING;
+  return fill_flags;
 }
 
 /* ---- values ---- */
@@ -225,17 +229,40 @@ static void make_values(field_case *c, fuzz_input *input) {
            bytes + i % (byte_count - c->width + 1), c->width);
 }
 
+/* A number of the field. */
+static double number_at(const field_case *c, uint64_t place) {
+  uint64_t const i = place * 2654435761u % c->value_count;
+  double const value =
+      case_value(c->shape.dtype, fuzz_load(c->field + c->width * i, (unsigned)c->width));
+  return isfinite(value) ? value : 0.0;
+}
+
+/* Further fill values, and limits of valid values, are numbers of the field. */
+static void take_missing(field_case *c, uint64_t flags) {
+  szgpu_params *const p = &c->params;
+  if (p->has_fill && flags & 64) {
+    p->more_fill_count = 1 + (uint32_t)(c->value_count % SZGPU_MOST_MORE_FILLS);
+    for (uint32_t i = 0; i < p->more_fill_count; i++) p->more_fills[i] = number_at(c, i);
+  }
+  if (!(flags & 128) || p->mode == SZGPU_MODE_PWREL || p->mode == SZGPU_MODE_LOSSLESS) return;
+  double const a = number_at(c, 7), b = number_at(c, 8);
+  p->has_valid = 1;
+  p->valid_least = a < b ? a : b;
+  p->valid_greatest = a < b ? b : a;
+}
+
 field_case case_make(const uint8_t *data, size_t size) {
   static const size_t widths[] = {4, 8, 1, 2, 2, 1, 1, 2, 2, 4};
   fuzz_input header = {data, data + CASE_HEADER_BYTES};
   fuzz_input values = {data + CASE_HEADER_BYTES, data + size};
   field_case c = {.params = SZGPU_PARAMS_DEFAULTS};
-  take_params(&header, &c);
+  uint64_t const flags = take_params(&header, &c);
   take_dims(&header, c.params.frame_rows % 2 == 0, &c);
   limit_frames(&c);
   c.width = widths[c.shape.dtype];
   c.field_bytes = c.value_count * c.width;
   c.field = fuzz_allocate(c.field_bytes);
   make_values(&c, &values);
+  take_missing(&c, flags);
   return c;
 }

@@ -17,11 +17,11 @@ typedef struct field_case {
   uint8_t *field; /* owned */
 } field_case;
 
-/* The first CASE_HEADER_BYTES say what to do, the others are what values are made of. The params
- * may be refused, but only for their bound. */
 /* The number of a value, by its bits; of fp8 the bits. */
 double case_value(szgpu_dtype dtype, uint64_t bits);
 
+/* The first CASE_HEADER_BYTES say what to do, the others are what values are made of. The params
+ * may be refused, but only for their bound. */
 field_case case_make(const uint8_t *data, size_t size);
 
 #endif

@@ -117,13 +117,32 @@ static szgpu_status restore_rows(szgpu_ctx *ctx, const trial *t, uint64_t first,
                                count * t->row_bytes);
 }
 
+/* Bytes of a value as it is coded, by docs/format.md; 0: it is coded as it is. */
+static uint64_t bytes_of_coded(const szgpu_info *info) {
+  switch (info->shape.dtype) {
+    case SZGPU_F32:
+    case SZGPU_F64:
+      return info->mode == SZGPU_MODE_PWREL ? 8 : 0;
+    case SZGPU_I32:
+      return info->mode == SZGPU_MODE_LOSSLESS ? 0 : 8;
+    default:
+      return info->mode == SZGPU_MODE_LOSSLESS ? 0 : 4;
+  }
+}
+
 /* The most memory of one thread, by docs/pipeline.md, with 1 MiB for what libzstd takes for itself.
- * largest: bytes of the values of the largest frame. */
+ * largest: values of the largest frame. */
 static size_t most_memory(const trial *t) {
-  uint64_t rows = 1;
-  for (int i = 0; i < t->info.shape.ndim && rows == 1; i++) rows = t->info.shape.dims[i];
-  uint64_t const largest = t->info.field_bytes / rows * t->info.frame_rows;
-  return ((size_t)6 << 20) + t->archive_bytes / 4 + largest * 17 / 4;
+  uint64_t rows = 1, values = 1;
+  for (int i = 0; i < t->info.shape.ndim; i++) {
+    if (rows == 1) rows = t->info.shape.dims[i];
+    values *= t->info.shape.dims[i];
+  }
+  uint64_t const largest = values / rows * t->info.frame_rows;
+  uint64_t const bytes = t->info.field_bytes / values, coded = bytes_of_coded(&t->info);
+  uint64_t const part = 4 + bytes + (coded ? coded : bytes);
+  return ((size_t)6 << 20) + t->archive_bytes / 4 +
+         largest * (bytes + coded + 1 + (part > 11 ? part : 11));
 }
 
 /* By a ctx of its own, so that its memory can be measured; half of them have a limit. */

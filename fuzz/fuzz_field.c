@@ -135,7 +135,7 @@ static struct input input_of(const char *name, const uint8_t *data, size_t size)
   struct input input = INPUT_NONE;
   input.name = name;
   input.bytes = fuzz_copy(data, size);
-  input.byte_count = size;
+  input.byte_count = input.total_bytes = size;
   return input;
 }
 

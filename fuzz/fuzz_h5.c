@@ -19,7 +19,7 @@
 enum {
   IS_REVERSE = 1,
   IS_OPTIONAL = 2,
-  MOST_WORDS = 13, /* one more than there can be */
+  MOST_WORDS = SZGPU_H5_MOST_WORDS + 1, /* than there can be */
   WORDS_AT = 2,
   CHUNK_AT = WORDS_AT + 4 * MOST_WORDS,
   MOST_FIELD_BYTES = 1 << 18,
@@ -64,6 +64,7 @@ typedef struct chunk_call {
   unsigned *words; /* a block of exactly its size */
   szgpu_params params;
   szgpu_shape shape;
+  bool is_big_endian; /* the dataset */
   size_t field_bytes; /* 0: cd_values are not sound, or the chunk is too large for a test */
 } chunk_call;
 
@@ -89,13 +90,22 @@ static size_t call_filter(const chunk_call *c, unsigned flags, size_t byte_count
   return made_bytes;
 }
 
+/* One that holds the values as they are. */
+static bool is_plain(const uint8_t *chunk, size_t chunk_bytes) {
+  return chunk_bytes >= 8 && memcmp(chunk, "\x89SZP\r\n\x1A\n", 8) == 0;
+}
+
 static void restore_chunk(const chunk_call *c, const uint8_t *chunk, size_t chunk_bytes) {
   void *buffer = fuzz_copy(chunk, chunk_bytes);
   size_t const restored = call_filter(c, c->flags | H5Z_FLAG_REVERSE, chunk_bytes, &buffer);
   if (restored > 0) {
     fuzz_count("restored");
     FUZZ_CHECK(restored == c->field_bytes, "%zu bytes instead of %zu", restored, c->field_bytes);
-    archive_is_good(chunk, chunk_bytes);
+    if (is_plain(chunk, chunk_bytes))
+      FUZZ_CHECK(chunk_bytes == restored + 16 && memcmp(chunk + 16, buffer, restored) == 0,
+                 "a plain chunk of %zu bytes", chunk_bytes);
+    else
+      archive_is_good(chunk, chunk_bytes);
   } else {
     fuzz_count("refused");
   }
@@ -110,7 +120,8 @@ static size_t width_of(const szgpu_shape *shape) {
 /* Of types other than f16. */
 static double value_at(const chunk_call *c, const void *field, size_t i) {
   size_t const width = width_of(&c->shape);
-  uint64_t const bits = fuzz_load((const uint8_t *)field + width * i, (unsigned)width);
+  uint64_t bits = fuzz_load((const uint8_t *)field + width * i, (unsigned)width);
+  if (c->is_big_endian) bits = __builtin_bswap64(bits) >> (64 - 8 * width);
   uint32_t const single = (uint32_t)bits << (c->shape.dtype == SZGPU_BF16 ? 16 : 0);
   float value_f32;
   double value;
@@ -153,10 +164,17 @@ static void compress_chunk(const chunk_call *c, const uint8_t *bytes, size_t byt
   for (size_t i = 0; i < field_bytes; i++) field[i] = byte_count ? bytes[i % byte_count] : 0;
   void *buffer = fuzz_copy(field, field_bytes);
   size_t const archive_bytes = call_filter(c, c->flags, field_bytes, &buffer);
-  FUZZ_CHECK((archive_bytes > 0) == (c->field_bytes > 0 && !sentence[0]), "%zu bytes, '%s'",
+  bool const is_optional = c->flags & H5Z_FLAG_OPTIONAL;
+  FUZZ_CHECK(archive_bytes > 0 || is_optional || sentence[0], "nothing is made, and not a word");
+  FUZZ_CHECK(archive_bytes == 0 || (c->field_bytes > 0 && !sentence[0]), "%zu bytes, '%s'",
              archive_bytes, sentence);
-  if (archive_bytes > 0) {
-    fuzz_count("compressed");
+  FUZZ_CHECK(archive_bytes < field_bytes + (is_optional ? 0 : 17), "%zu bytes became %zu",
+             field_bytes, archive_bytes);
+  if (archive_bytes == 0) {
+    fuzz_count("left");
+    FUZZ_CHECK(memcmp(field, buffer, field_bytes) == 0, "it leaves the chunk, but not its values");
+  } else {
+    fuzz_count(is_plain(buffer, archive_bytes) ? "plain" : "compressed");
     size_t const restored = call_filter(c, H5Z_FLAG_REVERSE, archive_bytes, &buffer);
     FUZZ_CHECK(restored == field_bytes, "its own archive: %s", sentence);
     check_values(c, field, buffer);
@@ -194,6 +212,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     c.words[i] = (unsigned)fuzz_load(data + WORDS_AT + 4 * i, 4);
   const char *const fault = szgpu_h5_chunk(c.words, c.word_count, &c.params, &c.shape);
   c.field_bytes = fault ? 0 : field_bytes_of(&c.shape);
+  c.is_big_endian =
+      !fault && c.words[szgpu_h5_user_words(c.words) + SZGPU_H5_CHUNK_TYPE] & SZGPU_H5_BIG_ENDIAN;
   if (fault || c.field_bytes > 0) {
     if (data[0] & IS_REVERSE)
       restore_chunk(&c, data + CHUNK_AT, size - CHUNK_AT);

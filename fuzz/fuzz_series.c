@@ -61,7 +61,7 @@ static uint64_t checksum_of(const uint8_t *record) {
 static szgpu_status look(const uint8_t *at, size_t n, bool is_first) {
   size_t const magic_bytes = n < sizeof magic ? n : sizeof magic;
   bool const has_magic = memcmp(at, magic, magic_bytes) == 0;
-  if (!has_magic && is_first) return SZGPU_NOT_A_SERIES;
+  if (!has_magic && is_first && (n > sizeof magic || !are_zero(at, n))) return SZGPU_NOT_A_SERIES;
   if (!has_magic && !are_zero(at, magic_bytes)) return SZGPU_BAD_DATA;
   if (n >= 12 && fuzz_load(at + 8, 4) > 1) return SZGPU_NEWER_VERSION;
   if (n < 24 || fuzz_load(at + 16, 8) == 0) return SZGPU_UNFINISHED;
@@ -99,8 +99,19 @@ static found walk(const uint8_t *data, size_t size) {
   return f;
 }
 
+/* Whether the data end where the archive of the step at `from` does, by its header. */
+static bool has_own_end(const uint8_t *data, size_t size, size_t from) {
+  szgpu_info info = {.struct_bytes = sizeof info};
+  size_t const left = size - from;
+  size_t const record = left >= HEAD_BYTES ? size_of_record(data + from) : SIZE_MAX;
+  return record <= MOST_RECORD_BYTES && record < left &&
+         szgpu_inspect(data + from + record, left - record, &info) == SZGPU_OK &&
+         info.archive_bytes == left - record;
+}
+
 /* Whether a finished step hides in what follows the last one. */
 static bool hides_step(const uint8_t *data, size_t size, size_t from) {
+  if (has_own_end(data, size, from)) return false;
   for (size_t at = from; at < size; at++) {
     szgpu_status const status = look(data + at, size - at, true);
     bool const is_whole = size - at >= HEAD_BYTES && fuzz_load(data + at + 40, 4) <= 255 &&

@@ -87,7 +87,8 @@ def roundtrips(folder):
             header = roundtrip_header(
                 kind, dtype, draw.randrange(3), layout, shape, flags=2 * draw.randrange(128),
                 rows=draw.choice((0, 0, 3, 9, 33)), radius=draw.choice((0, 1, 2, 40, 2052)),
-                fill=draw.choice((0, 0, 1, 5)), bound=draw.choice(((5, 0), (2, 3), (2, 6), (4, 60))),
+                fill=draw.choice((0, 0, 1, 5, 8, 9, 32, 65, 69, 97, 128, 161, 224, 233)),
+                bound=draw.choice(((5, 0), (2, 3), (2, 6), (4, 60))),
                 fill_bits=draw.choice((0, 0x60AD78EC, 0x7FC00000)))
             values = struct.pack("<BH", generator + draw.choice((0, 16, 32, 64, 128, 192)),
                                  draw.choice((128, 118, 100 + 256 * 100)))
@@ -144,19 +145,25 @@ def fields(folder):
 
 # --- h5: as fuzz_h5.c reads them -----------------------------------------------------------------
 
-IS_REVERSE, MOST_WORDS = 1, 13
+IS_REVERSE, IS_OPTIONAL, MOST_WORDS = 1, 2, 21
+BIG_ENDIAN = 1 << 17  # a bit of the word for the type
+PLAIN, PLAIN_SUM = b"as it is" * 3, "4fbff57a88fc3ff9"  # values stored as they are, and their XXH3
 
 
 def h5_input(flags, words, chunk):
     padded = words + [0] * (MOST_WORDS - len(words))
-    return struct.pack("<BB13I", flags, len(words), *padded) + chunk
+    return struct.pack(f"<BB{MOST_WORDS}I", flags, len(words), *padded) + chunk
 
 
-def cd_values(mode, bound, dtype, dims, options=0, fill=None):
-    bound_words = struct.unpack("<II", struct.pack("<d", bound))
-    fill_words = struct.unpack("<II", struct.pack("<d", fill or 0.0))
-    kind = dtype | len(dims) << 8 | (fill is not None) << 16
-    return [1, mode, *bound_words, options, kind, *fill_words, *dims]
+def words(value):
+    return struct.unpack("<II", struct.pack("<d", value))
+
+
+def cd_values(mode, bound, dtype, dims, options=0, fill=None, named_fills=(), order=0):
+    named = [word for value in named_fills for word in words(value)]
+    kind = dtype | len(dims) << 8 | (fill is not None) << 16 | order
+    return [1, mode, *words(bound), options | len(named_fills) << 12, *named, kind,
+            *words(fill or 0.0), *dims]
 
 
 def chunks(folder):
@@ -170,11 +177,20 @@ def chunks(folder):
         write(folder, os.path.basename(path)[:-4],
               h5_input(IS_REVERSE, cd_values(mode, 1.0, dtype, dims), archive))
     draw = random.Random(23)
+    for number, dtype in enumerate((0, 1, 2, 3, 4, 6, 7, 8, 9)):  # all but fp8, also big-endian
+        for name, named, values in (("named", 0x800, range(256)), ("spared", 0, range(256)),
+                                    ("noise", 0x800, draw.randbytes(4096))):
+            order = BIG_ENDIAN * (number % 2)
+            list_ = cd_values(1, 2.0, dtype, (40, 13), named, None, () if number % 3 else (7.0,), order)
+            flags = IS_OPTIONAL if number % 4 == 1 else 0
+            write(folder, f"{name}_{dtype}", h5_input(flags, list_, bytes(values)))
+    plain = b"\x89SZP\r\n\x1a\n" + bytes.fromhex(PLAIN_SUM) + PLAIN
+    write(folder, "plain", h5_input(IS_REVERSE, cd_values(3, 0.0, 1, (len(PLAIN) // 8,)), plain))
     for number, (mode, dtype, options) in enumerate(itertools.product(
             range(4), range(2), (0, 3, 0x100, 0x200, 0x400))):
-        words = cd_values(mode, draw.choice((0.5, 1e-3, 40.0)), dtype, draw.choice(
+        list_ = cd_values(mode, draw.choice((0.5, 1e-3, 40.0)), dtype, draw.choice(
             ((700,), (30, 40), (9, 10, 20), (2, 3, 4, 50))), options, draw.choice((None, -1.0)))
-        write(folder, f"there_{number:02}", h5_input(0, words, draw.randbytes(300)))
+        write(folder, f"there_{number:02}", h5_input(0, list_, draw.randbytes(300)))
 
 
 def main():

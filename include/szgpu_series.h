@@ -2,20 +2,27 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * A series is a file that steps are appended to. Each step is an archive of szgpu.h with a record
- * before it; steps may differ in shape, type and bound. An append reads and changes nothing of what
- * is there, whatever it is: it makes the file longer. docs/format.md has every byte.
+ * before it; steps may differ in shape, type and bound. An append neither reads nor changes what is
+ * already in the file; it only makes the file longer. docs/format.md has every byte.
  *
- * What is safe. A step whose append has returned SZGPU_OK is on disk, and stays readable whatever
- * happens to later appends: if the program is killed, the disk is full or the power fails. What
- * such an append leaves is no step, does not count, and is named by szgpu_series_end
- * (SZGPU_UNFINISHED); the next append takes its place. Series can be joined: the bytes of one after
- * those of another are a series again.
+ * What is safe. A step whose append has returned SZGPU_OK is on disk and stays readable whatever
+ * happens to later appends, even if the program is killed, the disk is full or the power fails. An
+ * interrupted append leaves an unfinished step, which does not count; szgpu_series_end reports it
+ * (SZGPU_UNFINISHED), and the next append replaces it. Series can be joined: the concatenation of
+ * two series is a series.
  *
  *   szgpu_series_open_file, szgpu_series_append for each step, szgpu_series_close;
  *   szgpu_series_open_file, szgpu_series_count, szgpu_series_read, szgpu_series_close.
  *
- * Errors, threads and memory are as in szgpu.h. A series is like a ctx: one thread at a time may
- * use it. It keeps its buffers for the next call and takes 16 bytes for each step.
+ * Errors, threads and memory are as in szgpu.h. After a call has failed, szgpu_last_error of the
+ * ctx that it was given, or of the first of several, has a sentence about it. A series keeps its
+ * buffers for the next call and takes 16 bytes for each step.
+ *
+ * Threads and processes. A series is like a ctx: one thread at a time may use it. A call during
+ * another one, also from a callback, returns SZGPU_BAD_ARGUMENT and changes nothing; only
+ * szgpu_series_count may be called at any time. Only the process that opened a series may use it:
+ * in a process forked from it, all calls return SZGPU_OTHER_PROCESS, and the count is 0. A forked
+ * process may close the series, and it holds the lock of the file until it does or ends.
  */
 #ifndef SZGPU_SERIES_H
 #define SZGPU_SERIES_H
@@ -28,30 +35,30 @@ extern "C" {
 
 typedef struct szgpu_series szgpu_series;
 
-/* Where a series is. Each callback returns 0, or anything else if it fails. */
+/* The storage of a series. Each callback returns 0 on success and anything else on failure. */
 typedef struct szgpu_store {
   /* As in szgpu_source and szgpu_sink. */
   int (*read)(void *user, uint64_t offset, void *bytes, size_t byte_count, size_t *got_bytes);
   int (*write)(void *user, uint64_t offset, const void *bytes, size_t byte_count);
-  /* Returns when all that was written is where it survives a loss of power. */
+  /* Returns when everything written so far survives a loss of power. */
   int (*sync)(void *user);
-  /* Makes the store end after byte_count bytes; it has more. */
+  /* Truncates the store to byte_count bytes, which are fewer than it has. */
   int (*cut)(void *user, uint64_t byte_count);
   void *user;
 } szgpu_store;
 
-/* Opens what a store holds, which has byte_count bytes now; 0 are a series without steps. The call
- * reads the records, up to 304 bytes for each step, and nothing else. With write, sync and cut the
- * series can be appended to; all three may be NULL. The store must outlive the series and change by
- * its calls only, except that another program may append.
+/* Opens the series in a store that has byte_count bytes; 0 bytes are a series without steps. The
+ * call reads the records, up to 304 bytes for each step, and nothing else. With write, sync and cut
+ * the series can be appended to; all three may be NULL. The store must outlive the series, and only
+ * the series may change it, except that another program may append.
  *
- * A step that is damaged or not finished is no error here: the steps before it are there, and
- * szgpu_series_end says what follows them. On failure *series is NULL.
+ * A damaged or unfinished step is not an error here: the steps before it are available, and
+ * szgpu_series_end describes what follows them. On failure *series is NULL.
  *
- * SZGPU_BAD_ARGUMENT: read is NULL, or some of write, sync and cut are.
+ * SZGPU_BAD_ARGUMENT: read is NULL, or some but not all of write, sync and cut are.
  * SZGPU_NOT_A_SERIES: the first bytes are not those of a series.
- * SZGPU_NEWER_VERSION, SZGPU_BAD_CHECKSUM, SZGPU_BAD_DATA, SZGPU_TRUNCATED: there is no step before
- * the one that szgpu_series_end would name.
+ * SZGPU_NEWER_VERSION, SZGPU_BAD_CHECKSUM, SZGPU_BAD_DATA, SZGPU_TRUNCATED: the first step has this
+ * fault.
  * SZGPU_SOURCE_FAILED, SZGPU_OUT_OF_MEMORY. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_series_open(szgpu_series **series,
                                                           const szgpu_store *store,
@@ -62,37 +69,47 @@ typedef enum szgpu_series_access {
   SZGPU_SERIES_APPEND = 1 /* and read */
 } szgpu_series_access;
 
-/* Opens a file. To append, a file that is not there is made, and the file is locked (flock) until
- * the series is closed; file systems without locks are used without. If the status is
+/* Opens a file. With SZGPU_SERIES_APPEND, a missing file is created, and the file is locked (flock)
+ * until the series is closed; on a file system without locks it is not locked. If the status is
  * SZGPU_SOURCE_FAILED or SZGPU_SINK_FAILED, *error_number gets the errno that says why, else 0; it
  * may be NULL.
  *
- * Returns what szgpu_series_open returns. SZGPU_BAD_ARGUMENT also if the name is that of something
- * else than a file. SZGPU_LOCKED: another program, or another series of this one, has the lock. */
+ * Returns what szgpu_series_open returns. SZGPU_BAD_ARGUMENT also if the name is not that of a
+ * file. SZGPU_LOCKED: another program, or another series of this one, has the lock.
+ *
+ * If the file has become shorter, the calls that read it return SZGPU_TRUNCATED. It must not become
+ * shorter while they read it, since they map it (SIGBUS). */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_series_open_file(szgpu_series **series,
                                                                const char *path,
                                                                szgpu_series_access access,
                                                                int *error_number);
 
-/* Closes the series. A file that it made and that got no step is removed. NULL is fine. */
+/* Closes the series. A file that it created and that got no step is removed. series may be NULL. If
+ * a call is using the series, in another thread or around this one, the series is closed when that
+ * call ends. */
 SZGPU_API void szgpu_series_close(szgpu_series *series);
 
-/* The steps that are finished: 0 to count - 1. 0 if series is NULL. */
+/* The number of finished steps, which are numbered from 0. 0 if series is NULL. */
 SZGPU_API uint64_t szgpu_series_count(const szgpu_series *series);
 
-/* The errno of the last failure of a file, for a call that returned SZGPU_SOURCE_FAILED or
- * SZGPU_SINK_FAILED; 0 if there was none. */
+/* The errno of the series' file, for a call that has just returned SZGPU_SOURCE_FAILED or
+ * SZGPU_SINK_FAILED; 0 if something else failed, such as the source of an append. */
 SZGPU_API int szgpu_series_errno(const szgpu_series *series);
+
+/* The descriptor of the series' file, for mapping or reading it; the series closes it. -1: there is
+ * none. */
+SZGPU_API int szgpu_series_descriptor(const szgpu_series *series);
 
 enum { SZGPU_MOST_STEP_NAME_BYTES = 255 };
 
-/* What a record says of its step. Start from SZGPU_STEP_DEFAULTS. */
+/* The record of a step. Start from SZGPU_STEP_DEFAULTS. */
 typedef struct szgpu_step {
   size_t struct_bytes;                    /* the caller sets it to sizeof(szgpu_step) */
   uint64_t archive_offset, archive_bytes; /* in the store: the archive can be copied out */
   int has_time;
-  double time;                               /* finite; 0 without */
-  char name[SZGPU_MOST_STEP_NAME_BYTES + 1]; /* "": none. From a stranger's file any bytes but 0 */
+  double time; /* finite; 0 without */
+  /* "": none. In an untrusted file it may have any bytes except 0. */
+  char name[SZGPU_MOST_STEP_NAME_BYTES + 1];
 } szgpu_step;
 #define SZGPU_STEP_DEFAULTS \
   { sizeof(szgpu_step), 0, 0, 0, 0.0, "" }
@@ -105,26 +122,26 @@ typedef struct szgpu_step {
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_series_step(szgpu_series *series, uint64_t index,
                                                           szgpu_step *step);
 
-/* What follows the last step. SZGPU_OK: nothing. Otherwise step `count` is there in part or
- * damaged, and what follows it cannot be read either:
- * SZGPU_UNFINISHED: an append is at work, or was cut off. The next append takes its place.
- * SZGPU_TRUNCATED: the file ends within a finished step, as a copy does that was cut short.
- * SZGPU_BAD_CHECKSUM, SZGPU_BAD_DATA, SZGPU_NEWER_VERSION: its record is damaged or newer.
- * *step gets its name and time if its record is whole, and in archive_offset where it begins; it
- * may be NULL. SZGPU_BAD_ARGUMENT: series is NULL, or struct_bytes is too small. */
+/* Describes what follows the last finished step. SZGPU_OK: nothing. Otherwise step `count` is
+ * incomplete or damaged, and nothing after it can be read:
+ * SZGPU_UNFINISHED: an append is running or was interrupted. The next append replaces the step.
+ * SZGPU_TRUNCATED: the file ends within a finished step, for instance because a copy was cut short.
+ * SZGPU_BAD_CHECKSUM, SZGPU_BAD_DATA, SZGPU_NEWER_VERSION: its record is damaged or newer. *step
+ * gets the step's name and time if its record is intact, and in archive_offset the place where it
+ * begins. step may be NULL. SZGPU_BAD_ARGUMENT: series is NULL, or struct_bytes is too small. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_series_end(const szgpu_series *series,
                                                          szgpu_step *step);
 
-/* Reads the header of a step's archive, as szgpu_inspect does; also refuses an archive that is not
- * as long as its record says (SZGPU_BAD_DATA). Returns what szgpu_series_step and szgpu_inspect
- * return. */
+/* Reads the header of a step's archive, as szgpu_inspect does. It also refuses an archive whose
+ * size differs from that in its record (SZGPU_BAD_DATA). Returns what szgpu_series_step and
+ * szgpu_inspect return. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_series_inspect(szgpu_series *series, uint64_t index,
                                                              szgpu_info *info);
 
-/* Restores a step, as szgpu_decompress does; as a preview if level is above 0, and only a region of
- * either if that is not NULL, as szgpu_decompress_level and szgpu_decompress_region do, with their
- * sizes, reads and checks. A file is mapped, so that only what is needed is read. From callbacks
- * the archive is read into memory first.
+/* Restores a step, as szgpu_decompress does. If level is above 0, it restores a preview, and if
+ * region is not NULL, only that region, as szgpu_decompress_level and szgpu_decompress_region do,
+ * with the same sizes, reads and checks. A file is mapped, so only the parts that are needed are
+ * read. With callbacks, the archive is read into memory first.
  *
  * Returns what these calls and szgpu_series_inspect return. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_series_read(szgpu_series *series, szgpu_ctx *ctx,
@@ -139,23 +156,27 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_series_read_stream(szgpu_series *s
                                                                  int ctx_count, uint64_t index,
                                                                  const szgpu_sink *sink);
 
-/* What may be said of a step. Both are optional, and so is the struct. */
+/* The label of a step. Name and time are optional, and so is the struct. */
 typedef struct szgpu_label {
   const char *name; /* up to SZGPU_MOST_STEP_NAME_BYTES, UTF-8; NULL: none */
   int has_time;
   double time; /* finite */
 } szgpu_label;
 
-/* Compresses a field, as szgpu_compress does, and appends it. It is on disk when the call returns
- * SZGPU_OK; after any other status the series is as it was before, and can be appended to again,
- * unless the store fails further: then what is left is SZGPU_UNFINISHED.
+/* Compresses a field, as szgpu_compress does, and appends it. When the call returns SZGPU_OK, the
+ * step is on disk. After any other status the series is as before and can be appended to again; if
+ * the store fails further, an unfinished step may be left (SZGPU_UNFINISHED).
  *
- * If szgpu_series_end says SZGPU_UNFINISHED, that part is cut off first. If it says anything else
- * but SZGPU_OK, or if whole steps follow the unfinished one, as after joining files, nothing is
- * done and that status is returned: szgpu_series_cut would lose them.
+ * If szgpu_series_end returns SZGPU_UNFINISHED, that step is cut off first. If it returns another
+ * status than SZGPU_OK, or if finished steps follow the unfinished one, as they may after joining
+ * files, the call does nothing and returns that status, because cutting would lose them
+ * (szgpu_series_cut).
  *
  * Returns what szgpu_compress returns, and:
- * SZGPU_BAD_ARGUMENT: the series was opened to read, a name is too long, or a time not finite.
+ * SZGPU_BAD_ARGUMENT: the series was opened for reading, a name is too long, or a time is not
+ * finite.
+ * SZGPU_SERIES_CHANGED: another program has written to the file, removed it or replaced it; the
+ * call writes nothing to it. A file that was only moved is appended to.
  * SZGPU_SOURCE_FAILED, SZGPU_SINK_FAILED: the store failed (szgpu_series_errno). */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_series_append(szgpu_series *series, szgpu_ctx *ctx,
                                                             const szgpu_params *params,
@@ -163,15 +184,15 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_series_append(szgpu_series *series
                                                             const void *field,
                                                             const szgpu_label *label);
 
-/* The same for a field that need not fit in memory, by szgpu_compress_stream. The archive is
- * written where it stays. */
+/* The same for a field that need not fit in memory, as szgpu_compress_stream does. The archive is
+ * written directly to its place. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_series_append_stream(
     szgpu_series *series, szgpu_ctx *const *ctxs, int ctx_count, const szgpu_params *params,
     const szgpu_shape *shape, const szgpu_source *field, const szgpu_label *label);
 
-/* Appends an archive that there is already, from memory or from a source. Its header is checked;
- * whether the rest can be restored is not. Returns what szgpu_inspect and szgpu_series_append
- * return; SZGPU_TRUNCATED, SZGPU_TRAILING_BYTES: archive_bytes are not those of the archive. */
+/* Appends an existing archive, from memory or from a source. The call checks its header, but not
+ * whether the rest can be restored. Returns what szgpu_inspect and szgpu_series_append return;
+ * SZGPU_TRUNCATED, SZGPU_TRAILING_BYTES: archive_bytes is not the size of the archive. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_series_append_archive(szgpu_series *series,
                                                                     const void *archive,
                                                                     size_t archive_bytes,
@@ -181,9 +202,11 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_series_append_source(szgpu_series 
                                                                    uint64_t archive_bytes,
                                                                    const szgpu_label *label);
 
-/* Cuts off all that follows the last finished step, which szgpu_series_end names. It is lost.
+/* Cuts off everything that follows the last finished step, as szgpu_series_end describes it. It is
+ * lost.
  *
- * SZGPU_BAD_ARGUMENT: the series was opened to read. SZGPU_SINK_FAILED. */
+ * SZGPU_BAD_ARGUMENT: the series was opened for reading. SZGPU_SERIES_CHANGED,
+ * SZGPU_SINK_FAILED. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_series_cut(szgpu_series *series);
 
 #ifdef __cplusplus

@@ -49,10 +49,8 @@ szgpu_status szgpu_create(szgpu_ctx **ctx, const szgpu_options *options) {
   szgpu_ctx *const made = szg_allocate_zeroed(sizeof *made);
   SZG_REQUIRE(made, SZGPU_OUT_OF_MEMORY);
   made->options = *options;
-  int const cores = szg_core_count();
-  made->threads.count = options->threads          ? options->threads
-                        : cores < SZG_MAX_THREADS ? cores
-                                                  : SZG_MAX_THREADS;
+  int const cores = options->threads > 0 ? options->threads : szg_usable_cores();
+  made->threads.count = cores < SZG_MAX_THREADS ? cores : SZG_MAX_THREADS;
   made->threads.progress = options->progress;
   made->threads.progress_user = options->progress_user;
   szg_ctx_open_account(made);
@@ -159,7 +157,7 @@ static szgpu_status foresee(szgpu_ctx *ctx, const szgpu_params *given, const szg
   szgpu_params known;
   const szgpu_params *const params = &known;
   SZG_TRY(szg_check_request(ctx, given, shape, &known, &grid));
-  SZG_REQUIRE(field && info && info->struct_bytes >= sizeof *info, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(field && info && info->struct_bytes >= SZG_FIRST_INFO_BYTES, SZGPU_BAD_ARGUMENT);
   SZG_TRY(szg_check_alignment(ctx, shape->dtype, field));
   return szg_foresee_cpu(ctx, params, shape, &grid, field, info);
 }

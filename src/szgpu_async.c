@@ -29,6 +29,10 @@ static szgpu_status check_kind(szgpu_ctx *ctx, const szgpu_params *params) {
   if (!is_lossless && params->predictor != SZGPU_PREDICTOR_LORENZO)
     return szg_fail(ctx, SZGPU_UNSUPPORTED,
                     "stream-ordered calls with a bound need the predictor lorenzo");
+  if (!is_lossless && params->keep)
+    return szg_fail(ctx, SZGPU_UNSUPPORTED,
+                    "stream-ordered calls have no params.keep, which needs a look at all values; "
+                    "use szgpu_compress");
   if (!is_lossless && !params->raw_outliers)
     return szg_fail(ctx, SZGPU_UNSUPPORTED,
                     "stream-ordered calls with a bound need params.greatest and "

@@ -9,6 +9,12 @@
 
 /* Offsets and sizes of docs/format.md, not taken from the code. */
 enum {
+  VERSION = 8,
+  FLAGS = 12,
+  NO_GAPS = 2,
+  HAS_LIMITS = 4,
+  DTYPE = 16,
+  LAYOUT = 19,
   FRAME_COUNT = 104,
   ARCHIVE_BYTES = 112,
   FRAME_TABLE = 128,
@@ -18,7 +24,7 @@ enum {
   ENTRY_RAW = 8,
   ENTRY_STORED = 16,
   ENTRY_CHECKSUM = 24,
-  MOST_SECTIONS = 13,
+  MOST_SECTIONS = 16,
   BITSTREAM = 2,
   PLANE_WORDS = 22,
   BLOCK_BYTES = 16384
@@ -42,8 +48,43 @@ test_archive archive_copy(const test_archive *archive, size_t byte_count) {
   return copy;
 }
 
+/* Bytes of further fill values, which come after the limits. */
+static uint64_t fills_bytes(uint64_t flags) { return 8 * (flags >> 3 & 3); }
+static uint64_t limits_bytes(uint64_t flags) { return flags & HAS_LIMITS ? 16 : 0; }
+
 size_t archive_header_bytes(const test_archive *archive) {
-  return round_up(FRAME_TABLE + 8 * load(archive->bytes + FRAME_COUNT, 8) + 8);
+  uint64_t const flags = load(archive->bytes + FLAGS, 4);
+  uint64_t const more_bytes = limits_bytes(flags) + fills_bytes(flags);
+  return round_up(FRAME_TABLE + 8 * load(archive->bytes + FRAME_COUNT, 8) + more_bytes + 8);
+}
+
+/* The version of an archive with a bound and these flags, as high as its layout permits. */
+static uint64_t version_of(const test_archive *archive, uint64_t flags) {
+  if (limits_bytes(flags) + fills_bytes(flags) > 0) return 8;
+  if (archive->bytes[LAYOUT] == SZGPU_LAYOUT_TILE) return 7;
+  if (archive->bytes[DTYPE] > SZGPU_F64) return 6;
+  return flags & NO_GAPS ? 3 : 1;
+}
+
+test_archive archive_with_limits(const test_archive *archive, const double limits[2]) {
+  uint64_t const old_flags = load(archive->bytes + FLAGS, 4);
+  uint64_t const flags = (old_flags & ~(uint64_t)HAS_LIMITS) | (limits ? HAS_LIMITS : 0);
+  size_t const table_end = FRAME_TABLE + 8 * (size_t)load(archive->bytes + FRAME_COUNT, 8);
+  size_t const fills = fills_bytes(flags), own = limits_bytes(flags);
+  size_t const old_header = archive_header_bytes(archive);
+  size_t const header = round_up(table_end + own + fills + 8);
+  test_archive made = {.byte_count = archive->byte_count - old_header + header};
+  made.bytes = test_allocate(made.byte_count);
+  memset(made.bytes, 0, header);
+  memcpy(made.bytes, archive->bytes, table_end);
+  if (limits) memcpy(made.bytes + table_end, limits, own);
+  memcpy(made.bytes + table_end + own, archive->bytes + table_end + limits_bytes(old_flags), fills);
+  memcpy(made.bytes + header, archive->bytes + old_header, archive->byte_count - old_header);
+  store(made.bytes + VERSION, 4, version_of(archive, flags));
+  store(made.bytes + FLAGS, 4, flags);
+  store(made.bytes + ARCHIVE_BYTES, 8, made.byte_count);
+  archive_rehash(&made);
+  return made;
 }
 
 size_t archive_frame_offset(const test_archive *archive, uint64_t frame) {

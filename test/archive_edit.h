@@ -35,6 +35,10 @@ test_archive archive_without_section(test_archive archive, uint32_t section);
  * to 6. Keeps the version. */
 void archive_order_as_before_7(test_archive *archive, uint64_t frame);
 
+/* The archive, which has a bound, with these limits in place of its own; NULL: without any. The
+ * version becomes 8, or the highest that archives of its layout had before. */
+test_archive archive_with_limits(const test_archive *archive, const double limits[2]);
+
 /* Recomputes the checksums of all sections, frame headers and the header. */
 void archive_rehash(test_archive *archive);
 

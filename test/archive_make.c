@@ -55,7 +55,7 @@ static stored_section store_section(const made_section *section) {
   return stored;
 }
 
-static void put_header(const made_archive *made, uint64_t frame_bytes, uint64_t archive_bytes,
+static void put_header(const made_archive *made, uint64_t frame_count, uint64_t archive_bytes,
                        uint8_t *bytes) {
   bool const is_f64 = made->shape.dtype == SZGPU_F64;
   memcpy(bytes, SZG_MAGIC, SZG_MAGIC_BYTES);
@@ -73,13 +73,11 @@ static void put_header(const made_archive *made, uint64_t frame_bytes, uint64_t 
     store_f64(bytes + 72, made->frame_kind == SZG_FRAME_CONSTANT ? 0 : 1);
     store_f64(bytes + 80, 10);
     store(bytes + 88, 8, made->flags & 1 ? 0xCCCC : 0);
-    store(bytes + 120, 4, is_f64 ? 2 : 0);
+    store(bytes + 120, 4, made->arithmetic ? made->arithmetic : is_f64 ? 2 : 0);
   }
   store(bytes + 96, 8, made->frame_rows);
-  store(bytes + 104, 8, made->frame_count);
+  store(bytes + 104, 8, frame_count);
   store(bytes + 112, 8, archive_bytes);
-  for (uint64_t i = 0; i < made->frame_count; i++)
-    store(bytes + HEADER_BYTES + 8 * i, 8, frame_bytes);
 }
 
 static void put_frame(const made_archive *made, const stored_section *stored, uint64_t index,
@@ -105,21 +103,46 @@ static void put_frame(const made_archive *made, const stored_section *stored, ui
   }
 }
 
-test_archive archive_make(const made_archive *made) {
+/* Frames that are alike. */
+typedef struct frame_run {
   stored_section stored[SZGPU_MAX_SECTIONS];
-  uint64_t frame_bytes = FRAME_HEADER_BYTES + CHECKSUM_BYTES;
+  uint64_t frame_bytes;
+} frame_run;
+
+static frame_run make_run(const made_archive *made) {
+  frame_run run = {.frame_bytes = FRAME_HEADER_BYTES + CHECKSUM_BYTES};
   for (uint32_t i = 0; i < made->section_count; i++) {
-    stored[i] = store_section(&made->sections[i]);
-    frame_bytes += ENTRY_BYTES + round_up(stored[i].byte_count);
+    run.stored[i] = store_section(&made->sections[i]);
+    run.frame_bytes += ENTRY_BYTES + round_up(run.stored[i].byte_count);
   }
-  uint64_t const header_bytes = round_up(HEADER_BYTES + 8 * made->frame_count + CHECKSUM_BYTES);
-  test_archive archive = {.byte_count = header_bytes + made->frame_count * frame_bytes};
+  return run;
+}
+
+enum { MOST_RUNS = 8 };
+
+test_archive archive_make(const made_archive *made) {
+  frame_run runs[MOST_RUNS];
+  uint64_t frame_count = 0, frames_bytes = 0, index = 0;
+  size_t run_count = 0;
+  for (const made_archive *run = made; run; run = run->then, run_count++) {
+    assert_true(run_count < MOST_RUNS);
+    runs[run_count] = make_run(run);
+    frame_count += run->frame_count;
+    frames_bytes += run->frame_count * runs[run_count].frame_bytes;
+  }
+  uint64_t const header_bytes = round_up(HEADER_BYTES + 8 * frame_count + CHECKSUM_BYTES);
+  test_archive archive = {.byte_count = header_bytes + frames_bytes};
   archive.bytes = test_allocate(archive.byte_count);
   memset(archive.bytes, 0, archive.byte_count);
-  put_header(made, frame_bytes, archive.byte_count, archive.bytes);
-  for (uint64_t i = 0; i < made->frame_count; i++)
-    put_frame(made, stored, i, archive.bytes + header_bytes + i * frame_bytes);
-  for (uint32_t i = 0; i < made->section_count; i++) free(stored[i].bytes);
+  put_header(made, frame_count, archive.byte_count, archive.bytes);
+  uint8_t *at = archive.bytes + header_bytes;
+  for (size_t r = 0; r < run_count; r++, made = made->then) {
+    for (uint64_t i = 0; i < made->frame_count; i++, index++, at += runs[r].frame_bytes) {
+      store(archive.bytes + HEADER_BYTES + 8 * index, 8, runs[r].frame_bytes);
+      put_frame(made, runs[r].stored, index, at);
+    }
+    for (uint32_t i = 0; i < made->section_count; i++) free(runs[r].stored[i].bytes);
+  }
   archive_rehash(&archive);
   return archive;
 }

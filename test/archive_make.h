@@ -1,7 +1,7 @@
 /* archive_make.h - archives that no encoder writes, from headers and sections made by hand.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * All their frames are alike but for their numbers. Checksums are right.
+ * All frames of a made_archive are alike but for their numbers. Checksums are right.
  */
 #ifndef SZG_TEST_ARCHIVE_MAKE_H
 #define SZG_TEST_ARCHIVE_MAKE_H
@@ -23,11 +23,13 @@ typedef struct made_archive {
   szgpu_layout layout;
   uint64_t frame_rows, frame_count;
   uint64_t frame_values;
+  uint32_t arithmetic; /* 0: the first one of the type */
   uint8_t frame_kind, axes, byte_2, byte_3;
   uint32_t radius;
   uint64_t constant;
   uint32_t section_count;
   made_section sections[SZGPU_MAX_SECTIONS];
+  const struct made_archive *then; /* NULL, or whose frames, without its header, come after these */
 } made_archive;
 
 /* Bound 0.5 absolute, step 1 (0 for constant frames), and 0xCCCC as fill value if a flag says that

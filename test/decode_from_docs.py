@@ -49,19 +49,23 @@ def read_header(data):
     """Section 3: the header's fields, and what follows from them."""
     require(data[:8] == b"\x89SZG\r\n\x1a\n", "This is not an szgpu archive.")
     version = int.from_bytes(data[8:12], "little")
-    require(version <= 7, f"The archive has version {version}; this decoder knows 1 to 7.")
+    require(version <= 8, f"The archive has version {version}; this decoder knows 1 to 8.")
     require(version > 0 and len(data) >= 128, "The header is damaged or truncated.")
     h = SimpleNamespace(**dict(zip(HEADER_NAMES, struct.unpack_from("<8sIIBBBBI4Q4d4QII", data))))
-    size = (128 + 8 * h.frames + 8 + 15) // 16 * 16
+    h.has_limits, more_fills = h.flags >> 2 & 1, h.flags >> 3
+    require(more_fills <= 3, "The header is damaged.")
+    size = (128 + 8 * h.frames + 16 * h.has_limits + 8 * more_fills + 8 + 15) // 16 * 16
     require(len(data) >= size, "The archive is truncated.")
     verify(data[:size - 8], struct.unpack_from("<Q", data, size - 8)[0])
-    dims, lacks_gaps = (h.d0, h.d1, h.d2, h.d3), h.flags >> 1
+    dims, lacks_gaps = (h.d0, h.d1, h.d2, h.d3), h.flags >> 1 & 1
     h.is_lossless, h.gaps = h.mode == 3, set() if lacks_gaps else GAPS
     h.is_log = h.mode == 4  # section 19
     h.is_narrow = not h.is_lossless and h.dtype > 1  # section 18
-    require(h.flags <= (1 if h.layout else 3) and h.dtype <= 9 and not (h.is_narrow and h.dtype == 5)
+    require(not (h.layout and lacks_gaps) and h.dtype <= 9 and not (h.is_narrow and h.dtype == 5)
             and h.mode <= 4 and (not h.is_log or h.dtype <= 1) and h.layout <= 1 and not h.reserved
-            and (h.layout == 1 if version == 7 else
+            and h.source <= 8
+            and (version == 8 if h.has_limits or more_fills or h.source == 8 else
+                 h.layout == 1 if version == 7 else
                  version == 6 if h.is_narrow or h.is_log or h.dtype > 5 else
                  version == 4 - h.layout if h.is_lossless else version == 3 if lacks_gaps else
                  version in (h.layout + 1, 3 * h.layout, 5 * h.layout)),
@@ -73,14 +77,18 @@ def read_header(data):
         require(h.itemsize >= h.field_itemsize and h.asked < 1, "The bound is damaged.")
     require(1 <= h.ndim <= 4 and min(dims) > 0 and set(dims[h.ndim:]) <= {1}
             and h.field_itemsize * math.prod(dims) < 2**63, "The shape is damaged.")
+    h.is_empty = h.source == 8
+    require(not h.is_empty or (h.mode, h.dtype, h.ndim, h.d0) == (3, 2, 1, 1),
+            "An empty file has one byte in its place.")
     if h.is_lossless:
-        require(not any((h.flags & 1, h.asked, h.bound, h.step, h.range, h.fill, h.arithmetic)),
+        require(not any((h.flags & ~2, h.asked, h.bound, h.step, h.range, h.fill, h.arithmetic)),
                 "A lossless archive has a bound.")
     else:
         require(h.arithmetic // 2 == (h.itemsize == 8) and 0 < h.asked
                 and h.fill >> 8 * (h.field_itemsize if h.is_log else h.itemsize) * (h.flags & 1) == 0
                 and all(0 <= v < math.inf for v in (h.asked, h.bound, h.step, h.range)),
                 "The bound or the fill value is damaged.")
+    read_more(data, h, more_fills)
     h.own_fill = h.fill if h.flags & 1 else None
     if h.is_log:
         h.fill = 0xFFF0 << 48 if h.itemsize == 8 else 0xFF80 << 16  # -infinity
@@ -94,11 +102,35 @@ def read_header(data):
     return h
 
 
+def read_more(data, h, more_fills):
+    """Section 3: what follows the frame table: limits, and further fill values."""
+    at, real = 128 + 8 * h.frames, np.float32 if h.itemsize == 4 else np.float64
+    h.limits = struct.unpack_from("<2d", data, at) if h.has_limits else (0, 0)
+    h.more_fills = struct.unpack_from(f"<{more_fills}Q", data, at + 16 * h.has_limits)
+    require(h.flags & 1 or not more_fills, "There are further fill values, but no first one.")
+    require(not any(fill >> 8 * h.field_itemsize for fill in h.more_fills),
+            "A further fill value has more bits than a value.")
+    with np.errstate(over="ignore"):
+        are_of_the_type = all(float(real(v)) == v for v in h.limits)  # false for NaN
+    require(are_of_the_type and h.limits[0] <= h.limits[1]
+            and all(math.isfinite(v) and str(v) != "-0.0" for v in h.limits),
+            "The limits are damaged.")
+
+
+def limit(values, h):
+    """Section 8: brings restored values between the limits."""
+    if not h.has_limits:
+        return values
+    least, greatest = (values.dtype.type(limit) for limit in h.limits)
+    values = np.where(values > least, values, least)
+    return np.where(values > greatest, greatest, values)
+
+
 def read_frame(data, h, index, count):
     """Section 4: the fields of a frame's header, and the contents of its sections by kind."""
     f = SimpleNamespace(**dict(zip(FRAME_NAMES, struct.unpack_from("<BBBBIQQQII", data))))
     place, last, f.contents = 48 + 32 * f.sections, -1, {}
-    require(f.sections <= 23 and place <= len(data), "A frame's section table does not fit.")
+    require(f.sections <= 29 and place <= len(data), "A frame's section table does not fit.")
     verify(data[:place - 8], struct.unpack_from("<Q", data, place - 8)[0])
     kinds = ({RAW, PLANES if h.layout else LINEAR} if h.is_lossless else
              {RAW, CONSTANT, *((TILE, PLANES, LEVELS)[:h.version - 1] if h.layout else (LINEAR,))})
@@ -113,7 +145,8 @@ def read_frame(data, h, index, count):
             else f.reserved <= (3 if f.kind == LEVELS else 0), "A frame header is damaged.")
     allowed = {*range(13), *(range(13, 20) if f.kind == LEVELS else ()),
                *((20, 21) if h.is_log and f.kind not in (RAW, PLANES) else ()),
-               *((22,) if f.kind == PLANES else ())}
+               *((22,) if f.kind == PLANES else ()),
+               *(range(23, 23 + 2 * len(h.more_fills)) if f.kind not in (RAW, PLANES) else ())}
     for i in range(f.sections):
         kind, codec, raw, stored, checksum = struct.unpack_from("<IIQQQ", data, 40 + 32 * i)
         end = place + (stored + 15) // 16 * 16
@@ -128,11 +161,14 @@ def read_frame(data, h, index, count):
         require(len(contents) == raw, "A section has not the size that it says.")
         f.contents[kind] = contents
     raw_sizes = [len(f.contents[kind]) - 16 * (13 <= kind <= 19) for kind in f.contents]
-    f.signs = [f.contents.pop(kind) for kind in (20, 21) if kind in f.contents]
+    f.signs, *f.more_masks = [[f.contents.pop(kind) for kind in (first, first + 1)
+                               if kind in f.contents] for first in (20, 23, 25, 27)]
+    more = len(f.signs) + sum(map(len, f.more_masks))
     require(sum(raw_sizes) <= f.count * h.field_itemsize, "A frame is larger than its values.")
     require(place == len(data) and NEEDED[f.kind] <= set(f.contents)
             and set(f.contents) & GAPS == (h.gaps if f.kind == LINEAR else set())
-            and len(f.signs) in (0, 2) and (f.kind != TILE or f.sections == 8 + len(f.signs)), "A frame lacks something or has too much.")
+            and all(len(pair) in (0, 2) for pair in (f.signs, *f.more_masks))
+            and (f.kind != TILE or f.sections == 8 + more), "A frame lacks something or has too much.")
     return f
 
 
@@ -274,7 +310,7 @@ def restore_tile(f, h, deltas, lattice_bits):
             np.cumsum(part, axis=axis, out=part)
     real = np.float32 if h.arithmetic == 0 else np.float64
     values = deltas.astype(f"i{lattice_bits // 8}").astype(real) * real(h.step)
-    return values.astype(f"<f{h.itemsize}").view(f"<u{h.itemsize}")
+    return limit(values.astype(f"<f{h.itemsize}"), h).view(f"<u{h.itemsize}")
 
 
 def read_mask(data, n, distance=0):
@@ -328,7 +364,7 @@ def decode_planes(f, h):
             and f.radius >> 2 * w == 0 and f.count * width % w == 0, "Planes are damaged.")
     n, constants = f.count * width // w, list(f.constant.to_bytes(8, "little"))
     tiles, coded, stored = -(-n // 4096), kinds[:w].count(CODED), kinds[:w].count(STORED)
-    words_kind = 22 if h.version == 7 else 2
+    words_kind = 22 if h.version >= 7 else 2
     require(set(f.contents) == ({0, 1, words_kind} if coded else set()) | ({12} if stored else set())
             and not any(c for c, kind in zip(constants, kinds) if kind != ONE_SYMBOL)
             and len(f.contents.get(0, b"")) == 128 * coded
@@ -663,7 +699,7 @@ def decode_levels(f, h, shape):
         own = read_corrections(f.contents[13 + v.count - level], v, extents, level)
         grid = own if level == v.count else restore_level(grid, own, v, level)
     values = (grid.ravel()[:f.count].astype(v.h.dtype) * v.h).astype(f"<f{h.itemsize}")
-    return values.view(f"<u{h.itemsize}").reshape(shape)
+    return limit(values, h).view(f"<u{h.itemsize}").reshape(shape)
 
 
 def decode_frame(f, h, shape):
@@ -699,7 +735,7 @@ def decode_frame(f, h, shape):
         plane = {1: 0, 2: tile.shape[2]}.get(len(h.extents), tile[0].size)
         tile[read_mask(fills[t], tile.size, plane).reshape(tile.shape)] = h.fill
     if h.is_log:
-        return raise_logarithms(field.ravel(), read_signs(f), h)
+        return raise_logarithms(field.ravel(), read_runs(f, f.signs), h)
     return narrow(field.ravel(), h) if h.is_narrow else field.tobytes()
 
 
@@ -728,21 +764,29 @@ def narrow(patterns, h):
     return (sign.astype(int) | found).astype("<u2").tobytes()
 
 
-def read_signs(f):
-    """Section 19: which values of a frame are negative."""
-    if not f.signs:
+def read_runs(f, pair):
+    """Sections 19 and 20: which values of a frame are marked."""
+    if not pair:
         return np.zeros(f.count, bool)
     runs = -(-f.count // 4096)
-    require(len(f.signs[0]) == 2 * runs and f.signs[1], "The signs have a wrong size.")
-    sizes, place, signs = struct.unpack(f"<{runs}H", f.signs[0]), 0, []
+    require(len(pair[0]) == 2 * runs and pair[1], "Runs have a wrong size.")
+    sizes, place, marked = struct.unpack(f"<{runs}H", pair[0]), 0, []
     for run, size in enumerate(sizes):
         n = min(4096, f.count - 4096 * run)
-        share, place = f.signs[1][place:place + size], place + size
-        require(size <= (n + 7) // 8, "A run of signs is too long.")
-        signs.append(np.unpackbits(np.frombuffer(share, np.uint8), bitorder="little")[:n] > 0
-                     if size == (n + 7) // 8 else read_mask(share, n))
-    require(place == len(f.signs[1]), "The signs have a wrong size.")
-    return np.concatenate(signs)
+        share, place = pair[1][place:place + size], place + size
+        require(size <= (n + 7) // 8, "A run is too long.")
+        marked.append(np.unpackbits(np.frombuffer(share, np.uint8), bitorder="little")[:n] > 0
+                      if size == (n + 7) // 8 else read_mask(share, n))
+    require(place == len(pair[1]), "Runs have a wrong size.")
+    return np.concatenate(marked)
+
+
+def write_further_fills(field, f, h):
+    """Section 20: the bytes of a frame's values, with fill values 2 to 4 among them."""
+    values = np.frombuffer(field, f"<u{h.field_itemsize}").copy()
+    for fill, pair in zip(h.more_fills, f.more_masks):
+        values[read_runs(f, pair)] = fill
+    return values.tobytes()
 
 
 POWERS = {4: """
@@ -825,8 +869,8 @@ def main(archive, output, step=None):
         rows = min(h.frame_rows, h.extents[0] - index * h.frame_rows)
         shape = [1] * (4 - len(h.extents)) + [rows] + h.extents[1:]
         f = read_frame(data[h.ends[index]:h.ends[index + 1]], h, index, math.prod(shape))
-        field.append(decode_frame(f, h, shape))
-    Path(output).write_bytes(b"".join(field))
+        field.append(write_further_fills(decode_frame(f, h, shape), f, h))
+    Path(output).write_bytes(b"" if h.is_empty else b"".join(field))
 
 
 if __name__ == "__main__":

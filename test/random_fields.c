@@ -381,6 +381,7 @@ static void draw_params(draft *d, const szgpu_shape *shape, szgpu_params *params
   for (int i = shape->ndim - 1; i >= 0; i--)
     if (shape->dims[i] > 1) rows = shape->dims[i];
   if (one_in(d, 3)) params->frame_rows = rows / 40 + 1 + below(d, rows); /* up to 40 frames or so */
+  if (one_in(d, 3)) params->keep = SZGPU_KEEP_RESTORED;
 }
 
 random_case random_case_make(test_random *random, uint64_t most_values) {
@@ -411,9 +412,9 @@ void random_case_print(const random_case *c, uint64_t seed) {
                 predictors[c->params.predictor], c->shape.dtype == SZGPU_F32 ? "f32" : "f64");
   for (int i = 0; i < c->shape.ndim; i++)
     print_message("%s%llu", i ? "x" : "", (unsigned long long)c->shape.dims[i]);
-  print_message(", %s %.17g, frame rows %llu, radius %u, zstd %d, %d threads",
+  print_message(", %s %.17g, frame rows %llu, radius %u, zstd %d, keep %u, %d threads",
                 modes[c->params.mode], c->params.bound, (unsigned long long)c->params.frame_rows,
-                c->params.radius, c->params.zstd_level, c->threads);
+                c->params.radius, c->params.zstd_level, (unsigned)c->params.keep, c->threads);
   if (c->params.has_fill) print_message(", fill %g", c->params.fill);
   print_message(": %s\n", c->distribution);
 }

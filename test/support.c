@@ -295,20 +295,58 @@ bool test_has_coded_planes(const test_archive *archive) {
   return has_any;
 }
 
+static bool is_fill(const szgpu_info *info, uint64_t bits) {
+  bool is = info->has_fill && bits == info->fill_bits;
+  for (uint32_t i = 0; i < info->more_fill_count; i++) is |= bits == info->more_fill_bits[i];
+  return is;
+}
+
+/* Modes that find the range state it if values are coded by a step; it is that of the values that
+ * are finite and not fill, and 0 in it is +0. Values beyond it are not valid ones, and kept. */
+static void assert_limits(const szgpu_shape *shape, const void *field, const void *restored,
+                          const szgpu_info *info) {
+  double least = INFINITY, greatest = -INFINITY;
+  if (info->mode == SZGPU_MODE_REL || info->mode == SZGPU_MODE_PSNR)
+    assert_int_equal(info->has_limits, info->step > 0);
+  if (info->mode == SZGPU_MODE_PWREL || info->mode == SZGPU_MODE_LOSSLESS)
+    assert_false(info->has_limits);
+  if (!info->has_limits) {
+    assert_true(info->least == 0 && info->greatest == 0);
+    return;
+  }
+  for (uint64_t i = 0; i < test_value_count(shape); i++) {
+    double const x = test_value_at(shape->dtype, field, i);
+    uint64_t const bits = test_bits_at(shape->dtype, field, i);
+    if (is_fill(info, bits) || !isfinite(x)) continue;
+    if (x < info->least || x > info->greatest) {
+      assert_int_equal(test_bits_at(shape->dtype, restored, i), bits);
+      continue;
+    }
+    if (x < least) least = x;
+    if (x > greatest) greatest = x;
+  }
+  assert_true(info->least == least && !(least == 0 && signbit(info->least)));
+  assert_true(info->greatest == greatest && !(greatest == 0 && signbit(info->greatest)));
+}
+
 void test_assert_bound(const szgpu_shape *shape, const void *field, const void *restored,
                        const szgpu_info *info) {
   uint64_t const count = test_value_count(shape);
+  assert_limits(shape, field, restored, info);
   for (uint64_t i = 0; i < count; i++) {
     uint64_t const bits = test_bits_at(shape->dtype, field, i);
     if (bits == test_bits_at(shape->dtype, restored, i)) continue;
     long double const x = test_value_at(shape->dtype, field, i);
     long double const y = test_value_at(shape->dtype, restored, i);
-    int const is_fill = info->has_fill && bits == info->fill_bits;
+    bool const is_missing = is_fill(info, test_bits_at(shape->dtype, field, i));
     bool const is_by_value = info->mode == SZGPU_MODE_PWREL; /* then signs and zeros stay, too */
     long double const bound = is_by_value ? info->bound * fabsl(x) : info->absolute_bound;
-    if (is_fill || !isfinite(x) || (is_by_value && x * y <= 0) || !(fabsl(x - y) <= bound))
+    if (is_missing || !isfinite(x) || (is_by_value && x * y <= 0) || !(fabsl(x - y) <= bound))
       fail_msg("value %llu: %.17Lg came back as %.17Lg, the bound is %.17g", (unsigned long long)i,
                x, y, (double)bound);
+    if (info->has_limits && !(y >= info->least && y <= info->greatest))
+      fail_msg("value %llu: %.17Lg came back as %.17Lg, beyond the limits %.17g and %.17g",
+               (unsigned long long)i, x, y, info->least, info->greatest);
   }
 }
 

@@ -45,6 +45,12 @@ static void logarithms_of_many_counts_are_those_of_each(void **state) {
   }
 }
 
+static void logarithms_of_small_counts_are_those_of_each(void **state) {
+  (void)state;
+  for (uint64_t count = 0; count < 5000; count++)
+    assert_true(szg_logs_of(&count, 1) == szg_count_log(count));
+}
+
 /* ---- differences along all sets ---- */
 
 /* A tile as in a field of its own. */
@@ -268,6 +274,7 @@ int main(void) {
       cmocka_unit_test(powers_of_two_have_exact_logarithms),
       cmocka_unit_test(logarithms_are_right_to_a_few_units),
       cmocka_unit_test(logarithms_of_many_counts_are_those_of_each),
+      cmocka_unit_test(logarithms_of_small_counts_are_those_of_each),
       cmocka_unit_test(differences_along_all_sets_are_those_along_each),
       cmocka_unit_test(points_far_from_the_first_have_no_narrow_differences),
       cmocka_unit_test(finds_the_axes_that_the_field_was_made_for),

@@ -86,6 +86,16 @@ class CheckAbi(unittest.TestCase):
         self.refuses("} szgpu_shape;", "  int new_member;\n} szgpu_shape;",
                      "is:  type _szgpu_shape struct")
 
+    def test_no_member_is_where_padding_was(self):
+        """Programs leave anything there, and count it in struct_bytes."""
+        padded = HEADER.replace("} szgpu_params;", "  int last;\n} szgpu_params;")
+        code, printed = check(self.make_library(padded), self.folder / "szgpu.h", "--write")
+        self.assertEqual((code, printed), (0, ""))
+        for member, is_kept in (("int padding", False), ("double behind", True)):
+            changed = padded.replace("} szgpu_params;", f"  {member};\n}} szgpu_params;")
+            code, printed = check(self.make_library(changed), self.folder / "szgpu.h")
+            self.assertEqual(code, 0 if is_kept else 1, printed)
+
     def test_no_member_comes_before_others(self):
         self.refuses("typedef struct szgpu_params {\n  size_t struct_bytes;",
                      "typedef struct szgpu_params {\n  size_t struct_bytes;\n  double new_member;",
@@ -94,6 +104,13 @@ class CheckAbi(unittest.TestCase):
     def test_no_constant_changes(self):
         self.refuses("SZGPU_BACKEND_CPU = 1", "SZGPU_BACKEND_CPU = 3",
                      "was: const _SZGPU_BACKEND_CPU = 1")
+
+    def test_the_set_of_all_bits_gains_some_and_loses_none(self):
+        bits = int(re.search(r"SZGPU_SOURCE_ALL = (\d+)", HEADER)[1])
+        code, printed = self.after(f"SZGPU_SOURCE_ALL = {bits}", f"SZGPU_SOURCE_ALL = {2 * bits + 1}")
+        self.assertEqual((code, printed), (0, ""))
+        self.refuses(f"SZGPU_SOURCE_ALL = {bits}", f"SZGPU_SOURCE_ALL = {2 * bits}",
+                     f"was: const _SZGPU_SOURCE_ALL = {bits}")
 
     def test_what_is_declared_is_exported(self):
         library = self.make_library(HEADER, hidden=("szgpu_version",))

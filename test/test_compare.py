@@ -32,6 +32,18 @@ BREAK = ("import sys, numpy as np; values = np.fromfile(sys.argv[1], 'f4'); "
          "values[7] += 2 * float(sys.argv[3]); values.tofile(sys.argv[2])")
 MAKE_EMPTY = "import sys; open(sys.argv[2], 'w').close()"
 
+# A zfpy that keeps every bit, and of which no metadata are found.
+NO_METADATA = """\
+import importlib.metadata
+import pickle
+def version(name):
+    raise importlib.metadata.PackageNotFoundError(name)
+importlib.metadata.version = version
+def compress_numpy(values, **how):
+    return pickle.dumps(values)
+decompress_numpy = pickle.loads
+"""
+
 
 def python(program, *places):
     """The words of a template for a program in Python, whose braces are no places."""
@@ -61,7 +73,7 @@ class CompareTest(unittest.TestCase):
 
     def run_script(self, *words, code=0, environment=None):
         command = [sys.executable, SCRIPT, "--out", self.folder, "--repeats", "1", *words]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240,
+        done = subprocess.run(command, capture_output=True, text=True, check=False,
                               env={**os.environ, **(environment or {})})
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done
@@ -123,6 +135,17 @@ class CompareTest(unittest.TestCase):
                                environment={"PYTHONPATH": self.path("none")}).stdout
         self.assertIn("There are no pictures: there is none", page)
         self.assertNotIn("](comparison", page)
+
+    def test_a_package_may_lack_metadata(self):
+        """As Debian's zfpy does."""
+        for name, version in (("with", "__version__ = '9.8'"), ("without", "")):
+            os.mkdir(self.path(name))
+            with open(self.path(f"{name}/zfpy.py"), "w", encoding="utf-8") as file:
+                file.write(f"{NO_METADATA}\n{version}\n")
+        for name, shown in (("with", "zfpy 9.8"), ("without", "zfpy of an unknown version")):
+            page = self.run_script(self.small(), "--only", "zfp",
+                                   environment={"PYTHONPATH": self.path(name)}).stdout
+            self.assertIn(f"{shown}, numpy", page)
 
     def test_names_a_peer_that_breaks_the_bound(self):
         breaker = f"breaker={PACK} ; {python(BREAK, '{archive} {output} {bound}')}"

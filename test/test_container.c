@@ -35,7 +35,7 @@ static uint64_t const sample_frame_bytes[] = {64, 96};
 /* The sample's header in a block of exactly its size. */
 static test_archive sample_bytes(void) {
   uint64_t header_bytes;
-  assert_true(szg_header_bytes(2, &header_bytes));
+  assert_true(szg_header_bytes_with(2, 0, &header_bytes));
   assert_int_equal(header_bytes, TWO_FRAMES_BYTES);
   test_archive const archive = {test_allocate(header_bytes), header_bytes};
   memset(archive.bytes, 0xA5, header_bytes);
@@ -109,11 +109,16 @@ static void fields_stand_where_the_format_says(void **state) {
 static void header_sizes_that_overflow_are_refused(void **state) {
   (void)state;
   uint64_t bytes;
-  assert_true(szg_header_bytes(1, &bytes));
+  assert_true(szg_header_bytes_with(1, 0, &bytes));
   assert_int_equal(bytes, 144);
-  assert_false(szg_header_bytes(UINT64_MAX, &bytes));
-  assert_false(szg_header_bytes(UINT64_MAX / 8, &bytes));
-  assert_false(szg_header_bytes((uint64_t)1 << 61, &bytes));
+  assert_false(szg_header_bytes_with(UINT64_MAX, 0, &bytes));
+  assert_false(szg_header_bytes_with(UINT64_MAX / 8, 0, &bytes));
+  assert_false(szg_header_bytes_with((uint64_t)1 << 61, 0, &bytes));
+  uint64_t const most_frames = UINT64_MAX / 8 - 19; /* that 128 + 8 + 16 bytes leave room for */
+  assert_true(szg_header_bytes_with(most_frames, 0, &bytes));
+  assert_false(szg_header_bytes_with(most_frames + 1, 0, &bytes));
+  assert_true(szg_header_bytes_with(most_frames - 5, 40, &bytes));
+  assert_false(szg_header_bytes_with(most_frames - 4, 40, &bytes));
 }
 
 static void refuses_every_field_that_contradicts_the_format(void **state) {
@@ -124,8 +129,10 @@ static void refuses_every_field_that_contradicts_the_format(void **state) {
     unsigned width;
     uint64_t value;
   } const edits[] = {
-      {8, 4, 0},  /* version */
-      {12, 4, 5}, /* an unknown flag */
+      {8, 4, 0},   /* version */
+      {12, 4, 33}, /* unknown flags */
+      {12, 4, 65},
+      {12, 4, 0x80000001},
       {12, 4, 3}, /* no gap arrays, of another version */
       {12, 4, 0}, /* a fill value, but no flag */
       {16, 1, 1}, /* f64 with f32's arithmetic */
@@ -140,6 +147,9 @@ static void refuses_every_field_that_contradicts_the_format(void **state) {
       {8, 4, 2},  /* the version of the tile layout */
       {19, 1, 1}, /* the tile layout, of another version */
       {19, 1, 2}, /* layout */
+      {20, 4, 8}, /* source: an empty file, which has one u8, losslessly */
+      {20, 4, 16},
+      {20, 4, UINT32_MAX},
       {48, 8, 0},
       {48, 8, 2},                 /* dims[3] of 3 dims */
       {56, 8, 0},                 /* bound 0 */

@@ -11,16 +11,19 @@ versions 3 and 6 with the fields of the cases without that in their names.
 For each case: a field made of integers (no libm, so the same everywhere) is compressed and must
 give golden/NAME.szg byte for byte; that archive must restore to golden/NAME.raw, by the command
 with each of the CPU decoders that read it and by DECODER, a Python program written from
-docs/format.md alone. All of them must read the archives printed on that page alike. sizes.csv
-lists the sizes, so that a change of ratio is a visible diff. Archives with zstd sections are only
-read, because their bytes depend on the version of libzstd; so are those of ONLY_READ. --update
-rewrites the files, which is a change of format: docs/format.md, src/container/format.h and
+docs/format.md alone. An archive of a version before 8 has no limits: if those are all that the new
+one has in addition, it is compared without them, and all decoders must restore it alike. All of
+them must read the archives printed on that page alike. sizes.csv lists the sizes, so that a change
+of ratio is a visible diff. Archives with zstd sections are only read, because their bytes depend on
+the version of libzstd; so are those of ONLY_READ. --update rewrites the files, but not those that
+differ in limits alone, which is a change of format: docs/format.md, src/container/format.h and
 CHANGELOG.md change with it.
 """
 import json
 import os
 import re
 import runpy
+import struct
 import subprocess
 import sys
 import tempfile
@@ -64,10 +67,25 @@ def with_specials(field):
     return field
 
 
+def with_no_numbers(field):
+    field.reshape(-1)[[3, 40, 77, 200]] = np.inf, -np.inf, -np.inf, np.nan
+    return field
+
+
 def with_fill(field, fill):
     """A coast: the fill value in a slanted half."""
     index = np.indices(field.shape, dtype=np.int64)
     field[(sum(index) * 7 + index[-1] * 5) % 61 < 25] = fill
+    return field
+
+
+def with_fills(field, *fills):
+    """Islands of each fill value; the last one lies alone."""
+    index = np.indices(field.shape, dtype=np.int64)
+    places = (sum(index) * 7 + index[-1] * 5) // 3 % 41
+    for i, fill in enumerate(fills[:-1]):
+        field[(places > 9 * i + 2) & (places < 9 * i + 7)] = fill
+    field.reshape(-1)[[5, field.size // 2, field.size - 2]] = fills[-1]
     return field
 
 
@@ -87,6 +105,14 @@ def sparse(shape, seed):
     flat = np.arange(int(np.prod(shape)), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     hashed = (flat + np.uint64(seed)) >> np.uint64(40)
     return np.where(hashed % np.uint64(61) == 0, hashed % np.uint64(7), 0).astype(f64).reshape(shape)
+
+
+def rain(shape, seed, of=waves):
+    """Nothing is below 0, and much is 0, of either sign."""
+    field = of(shape, seed)
+    dry = np.floor(field) % 2 == 0
+    return np.where(field > field.mean(), field - field.mean(), np.where(dry, 0.0, -0.0)).astype(
+        field.dtype)
 
 
 def burst(shape, seed):
@@ -228,6 +254,7 @@ CASES = {  # name: field, options
     "lossless_raw_f32": (lambda: hashed(999, 66).astype(u32), "-t f32"),
     "lossless_stored_f32": (lambda: noise((50, 41), f32), ""),  # and a constant exponent
     "lossless_constant_f64": (lambda: np.full((7, 8, 9), -3.25), ""),
+    "lossless_empty_file": (lambda: np.zeros(0, u8), "-t u8"),
     "lossless_one_value": (lambda: np.array([2.5], f32), ""),
     "tile_exact_f32": (lambda: noise((50, 41), f32), "-m abs -e 1e-9"),  # a bound, but lossless
     "tile_exact_frames_f64": (lambda: np.concatenate([waves((64, 41), 69), noise((64, 41), f64)]),
@@ -323,6 +350,49 @@ CASES = {  # name: field, options
     "top_plane_i32": (lambda: np.rint(waves((19, 21, 37), 128) * 1e5).astype(np.int32), "-t i32"),
     "levels_zstd_f32": (lambda: np.tile(smooth((10, 40, 70), 108), (4, 1, 1)),
                         "-m abs -e 0.001 --zstd"),
+    # Limits: restored values would leave the field's range without them.
+    "linear_limits_f32": (lambda: rain((19, 21, 37), 150).astype(f32), "-m psnr -e 40"),
+    "linear_limits_wide_f64": (lambda: waves((5003,), 151), "-e 1e-12 --no-gap"),
+    "tile_limits_f32": (lambda: (rain((18, 17, 40), 152) + 3).astype(f32), "-e 2e-2"),
+    "tile_limits_f64": (lambda: -1 - rain((66, 97), 153), "-e 3e-2"),
+    "tile_limits_close_f32": (lambda: (rain((17, 9, 33), 154) + 4096).astype(f32), "-e 1.3e-4"),
+    "tile_limits_wide_f64": (lambda: rain((17, 9, 33), 155) + 0.1, "-e 1e-12"),
+    "tile_limits_zeros_f32": (lambda: (waves((70, 131), 156) + 5).astype(f32), "-e 3"),
+    "tile_limits_outside_f32": (lambda: with_no_numbers(with_fill(
+        (rain((32, 9, 35), 157) + 3).astype(f32), -9999)), "-e 2e-2 --fill -9999 --frame 16"),
+    "tile_limits_i16": (lambda: np.rint(rain((70, 131), 158) * 300 + 77).astype(np.int16),
+                        "-e 1e-2 -t i16"),
+    "levels_limits_f32": (lambda: rain((20, 21, 40), 159, smooth), "-e 2e-2"),
+    "levels_limits_f64": (lambda: -rain((67, 129), 160, smooth).astype(f64), "-e 2e-2"),
+    "levels_limits_wide_f32": (lambda: rain((17, 20, 33), 161, smooth) + f32(3), "-e 1e-6"),
+    "levels_limits_wide_f64": (lambda: rain((17, 20, 33), 162, smooth).astype(f64) + 0.1,
+                              "-e 1e-10"),
+    "levels_limits_frames_f16": (lambda: rain((34, 17, 40), 163, smooth).astype(np.float16)
+                                 .view(u16), "-e 1e-2 -t f16 --frame 16"),
+    "levels_limits_u8": (lambda: np.rint(rain((9001,), 164, smooth) * 4).astype(u8),
+                         "-e 5e-2 -t u8"),
+    # Several fill values.
+    "linear_fills_f32": (lambda: with_fills(waves((19, 21, 37), 170).astype(f32), -999, 7e8),
+                         "-e 1e-2 --fill -999,7e8"),
+    "tile_fills_f32": (lambda: with_fills(waves((32, 9, 35), 171).astype(f32), -999, -888, 5e5, -1),
+                       "-e 1e-3 --fill -999,-888,5e5,-1 --frame 16"),
+    "tile_fills_known_f64": (lambda: with_fills(waves((66, 97), 172), 1e20, -9999),
+                             "-e 1e-3 --fill 1e20,-9999"),
+    "tile_fills_constant_f32": (lambda: with_fills(np.full((70, 131), 4, f32), -999, 99, -888),
+                                "-e 1e-3 --fill -999,99,-888"),
+    "tile_fills_pwrel_f32": (lambda: with_fills(waves((20, 21, 40), 173).astype(f32), -999, 1e20),
+                             "-m pwrel -e 1e-2 --fill -999,1e20"),
+    "levels_fills_f32": (lambda: with_fills(smooth((20, 21, 40), 174), -999, -888, np.nan),
+                         "-e 1e-3 --fill -999,-888,nan"),
+    "levels_fills_i16": (lambda: with_fills(np.rint(smooth((70, 131), 175) * 900).astype(np.int16),
+                                            -32768, 32767), "-m abs -e 3 -t i16 --fill -32768,32767"),
+    # What only containers ask for (SZGPU_KEEP_ALL); their codec of numcodecs wrote these.
+    "tile_pwrel_limits_f32": (lambda: (waves((20, 21, 40), 176) - 60).astype(f32), "-m pwrel -e 0.2"),
+    "levels_pwrel_limits_f64": (lambda: smooth((20, 21, 40), 177).astype(f64) + 9,
+                                "-m pwrel -e 1e-3"),
+    "tile_restored_f32": (lambda: with_fills(waves((66, 97), 178).astype(f32), -999, -888),
+                          "-m abs -e 0.01"),
+    "levels_restored_f64": (lambda: smooth((20, 21, 40), 179).astype(f64), "-m abs -e 1e-4"),
     # Planes frames in archives with a bound: beside levels frames, and of the dtype's bits.
     "levels_exact_frames_f32": (lambda: np.concatenate([smooth((16, 20, 33), 140),
                                                         noise((16, 20, 33), f32) * f32(1e20)]),
@@ -339,8 +409,9 @@ OLD_WORDS = {name.replace("_", f"_v{version}_", 1): name for version, names in {
     6: ["lossless_i16_frames", "lossless_i8"]}.items() for name in names}
 CASES.update((old, CASES[name]) for old, name in OLD_WORDS.items())
 
-# No encoder writes these any more. Instead of the first, those since version 3 write planes frames.
-ONLY_READ = ["tile_raw_f32", *OLD_WORDS]
+# The command does not write these. Encoders since version 3 write planes frames instead of the first.
+ONLY_READ = ["tile_raw_f32", "tile_pwrel_limits_f32", "levels_pwrel_limits_f64",
+             "tile_restored_f32", "levels_restored_f64", *OLD_WORDS]
 SUFFIXES = {np.dtype(f32): ".f32", np.dtype(f64): ".f64"}  # -t gives the other types
 
 
@@ -366,16 +437,33 @@ def contents(path):
         return file.read()
 
 
+def without_limits(archive):
+    """The header without limits and what follows from them, its frame table, and the frames."""
+    header, frames = bytearray(archive[:128]), struct.unpack_from("<Q", archive, 104)[0]
+    flags, = struct.unpack_from("<I", archive, 12)
+    table_end, more = 128 + 8 * frames, 16 * (flags >> 2 & 1) + 8 * (flags >> 3 & 3)
+    header[8:12], header[112:120] = bytes(4), bytes(8)  # version, archive bytes
+    header[12] &= ~4
+    return header, archive[128:table_end], archive[(table_end + more + 8 + 15) // 16 * 16:]
+
+
+def has_other_bytes(made, then):
+    """Whether the archives differ otherwise than in limits that only `made` has."""
+    versions = struct.unpack_from("<I", made, 8) + struct.unpack_from("<I", then, 8)
+    is_then_limitless = versions[0] == 8 and versions[1] < 8
+    return made != then and not (is_then_limitless and without_limits(made) == without_limits(then))
+
+
 def compress(szgpu, folder, name):
     field, options = CASES[name][0](), CASES[name][1].split()
     raw = os.path.join(folder, name + SUFFIXES.get(field.dtype, ".bits"))
     np.ascontiguousarray(field).tofile(raw)
-    dims = "x".join(map(str, field.shape))
+    dims = ["-d", "x".join(map(str, field.shape))] if field.size else []
     if name.startswith("tile_"):  # their frames, not whatever is smaller
         options += ["--predictor", "lorenzo"]
     if name.startswith("levels_") and "--predictor" not in options:
         options += ["--predictor", "interpolation"]
-    run(szgpu, "-z", "-q", "-f", *mode_of(name), "-d", dims, *options, raw, "-o",
+    run(szgpu, "-z", "-q", "-f", *mode_of(name), *dims, *options, raw, "-o",
         os.path.join(folder, name + ".szg"))
     return raw
 
@@ -401,9 +489,13 @@ def check(szgpu, decoder, folder, name):
     golden = os.path.join(FOLDER, name)
     complaints = []
     raw = compress(szgpu, folder, name)
+    made = os.path.join(folder, name + ".szg")
     if "--zstd" not in CASES[name][1] and name not in ONLY_READ:
-        if contents(os.path.join(folder, name + ".szg")) != contents(golden + ".szg"):
+        if has_other_bytes(contents(made), contents(golden + ".szg")):
             complaints.append("compresses to other bytes")
+        elif contents(made) != contents(golden + ".szg"):
+            if len(set(restore(szgpu, decoder, made, folder).values())) != 1:
+                complaints.append("has limits, which decoders take differently")
     if "lossless" in mode_of(name) and contents(golden + ".raw") != contents(raw):
         complaints.append("is not lossless")
     for how, field in restore(szgpu, decoder, golden + ".szg", folder).items():
@@ -412,12 +504,14 @@ def check(szgpu, decoder, folder, name):
     return complaints
 
 
-# A series of cases: the time of each step, if it has one.
-SERIES, STEPS = "series.szgs", {"box_f32": 0.25, "tile_plane_f64": None, "lossless_bf16": -1e300}
+# Series of cases: the time of each step, if it has one. Of versions before 8 is the second.
+SERIES = {"series.szgs": {"linear_limits_f32": 0.25, "tile_limits_f64": None,
+                          "lossless_bf16": -1e300},
+          "series_v7.szgs": {"box_f32": 0.25, "tile_plane_f64": None, "lossless_bf16": -1e300}}
 
 
 def write_series(szgpu, folder, series):
-    for name, time in STEPS.items():
+    for name, time in SERIES["series.szgs"].items():
         field, options = CASES[name][0](), CASES[name][1].split()
         raw = os.path.join(folder, name + SUFFIXES.get(field.dtype, ".bits"))
         np.ascontiguousarray(field).tofile(raw)
@@ -430,18 +524,21 @@ def write_series(szgpu, folder, series):
 
 def check_series(szgpu, decoder, folder):
     """The complaints about the golden series."""
-    golden, complaints = os.path.join(FOLDER, SERIES), []
-    again, restored = os.path.join(folder, SERIES), os.path.join(folder, "restored")
+    complaints = []
+    again, restored = os.path.join(folder, "series.szgs"), os.path.join(folder, "restored")
     write_series(szgpu, folder, again)
-    if contents(again) != contents(golden):
-        complaints.append("is written in other bytes")
-    for step, name in enumerate(STEPS):
-        run(szgpu, "-x", "-q", "-f", "--step", str(step), golden, "-o", restored)
-        if contents(restored) != contents(os.path.join(FOLDER, name + ".raw")):
-            complaints.append(f"step {step} is restored to other values")
-        decoder(golden, restored, step)
-        if contents(restored) != contents(os.path.join(FOLDER, name + ".raw")):
-            complaints.append(f"step {step} is restored to other values by docs/format.md")
+    if contents(again) != contents(os.path.join(FOLDER, "series.szgs")):
+        complaints.append("series.szgs is written in other bytes")
+    for series, steps in SERIES.items():
+        golden = os.path.join(FOLDER, series)
+        for step, name in enumerate(steps):
+            run(szgpu, "-x", "-q", "-f", "--step", str(step), golden, "-o", restored)
+            if contents(restored) != contents(os.path.join(FOLDER, name + ".raw")):
+                complaints.append(f"{series}: step {step} is restored to other values")
+            decoder(golden, restored, step)
+            if contents(restored) != contents(os.path.join(FOLDER, name + ".raw")):
+                complaints.append(f"{series}: step {step} is restored to other values by "
+                                  "docs/format.md")
     return complaints
 
 
@@ -465,17 +562,22 @@ def size_line(name, field_bytes):
 
 def update(szgpu):
     lines = ["name,field_bytes,archive_bytes\n"]
-    if os.path.exists(os.path.join(FOLDER, SERIES)):
-        os.remove(os.path.join(FOLDER, SERIES))
-    write_series(szgpu, FOLDER, os.path.join(FOLDER, SERIES))
+    series = os.path.join(FOLDER, "series.szgs")
+    if os.path.exists(series):
+        os.remove(series)
+    write_series(szgpu, FOLDER, series)
     for name in CASES:
         archive = os.path.join(FOLDER, name + ".szg")
         if name in ONLY_READ:
             lines.append(size_line(name, os.path.getsize(os.path.join(FOLDER, name + ".raw"))))
             continue
+        then = contents(archive) if os.path.exists(archive) else b""
         raw = compress(szgpu, FOLDER, name)
         field_bytes = os.path.getsize(raw)
         os.remove(raw)
+        if then and not has_other_bytes(contents(archive), then):
+            with open(archive, "wb") as file:
+                file.write(then)
         run(szgpu, "-x", "-q", "-f", archive, "-o", os.path.join(FOLDER, name + ".raw"))
         lines.append(size_line(name, field_bytes))
     with open(os.path.join(FOLDER, "sizes.csv"), "w", encoding="utf-8") as file:
@@ -496,7 +598,7 @@ def main():
                 print(f"{name} {complaint}")
         for complaint in check_series(szgpu, decoder, folder):
             failed += 1
-            print(f"{SERIES} {complaint}")
+            print(complaint)
         for complaint in check_page(szgpu, decoder, folder):
             failed += 1
             print(f"docs/format.md {complaint}")

@@ -147,6 +147,17 @@ static void single_values_are_known(void **state) {
   assert_true(szg_mapping_has_value(&f16, 65519.0) && !szg_mapping_has_value(&f16, 65520.0));
   assert_true(szg_mapping_has_value(&f16, 0.1) && szg_mapping_has_value(&f16, (double)NAN));
   assert_true(szg_mapping_has_value(&f16, (double)-INFINITY));
+  szgpu_params const pwrel = {.mode = SZGPU_MODE_PWREL, .bound = 0.1};
+  szg_mapping const f32s[] = {mapping_of(SZGPU_F32), szg_mapping_of_params(&pwrel, SZGPU_F32)};
+  szg_mapping const f64 = mapping_of(SZGPU_F64);
+  for (int i = 0; i < 2; i++) { /* 1e300 became an infinity */
+    assert_true(szg_mapping_has_value(&f32s[i], 0x1.fffffefp127));
+    assert_true(!szg_mapping_has_value(&f32s[i], 0x1.ffffffp127));
+    assert_true(!szg_mapping_has_value(&f32s[i], -1e300));
+    assert_true(szg_mapping_has_value(&f32s[i], (double)INFINITY));
+    assert_true(szg_mapping_has_value(&f32s[i], (double)NAN));
+  }
+  assert_true(szg_mapping_has_value(&f64, 1e300));
   assert_int_equal(szg_mapping_inner_bits(&i16, -2.0), 0xC0000000);
   assert_int_equal(szg_mapping_inner_bits(&i32, 1.0), 0x3FF0000000000000);
   assert_int_equal(szg_mapping_outer_bits(&i16, 0xC0000000), 0xFFFE);
@@ -238,6 +249,59 @@ static void the_inner_bound_of_halves_heeds_the_edges_of_binades(void **state) {
   assert_true(szg_mapping_inner_bound(&f16, 0.1 * v, 0.0) < 0.1 * v + 0x1p-24);
 }
 
+/* Of finite halves in their order; 0 is 0. */
+static double half_of_number(szgpu_dtype dtype, int number) {
+  double const value = test_half_of_bits(dtype, (uint16_t)abs(number));
+  return number < 0 ? -value : value;
+}
+
+/* Whether greater - less <= bound, exactly: two-sum gives what rounding left. */
+static int are_within(double less, double greater, double bound) {
+  double const difference = greater - less, part = difference - greater;
+  double const left = (greater - (difference - part)) - (less + part);
+  return difference < bound || (difference == bound && left <= 0.0);
+}
+
+/* As the inner bound is defined: the least distance of all halves up to the magnitude. */
+static double bound_by_every_half(szgpu_dtype dtype, double bound, int last_number) {
+  int const top = (dtype == SZGPU_F16 ? 0x7C00 : 0x7F80) - 1;
+  double least = (double)INFINITY;
+  int within = -last_number;
+  for (int number = -last_number; number <= last_number; number++) {
+    double const value = half_of_number(dtype, number);
+    if (within < number) within = number;
+    while (within < top && are_within(value, half_of_number(dtype, within + 1), bound)) within++;
+    if (within == top) break;
+    double const distance = 0.5 * (half_of_number(dtype, within) - value) +
+                            0.5 * (half_of_number(dtype, within + 1) - value);
+    if (distance < least) least = distance;
+  }
+  return isinf(least) ? bound : least * (1.0 - 0x1p-40);
+}
+
+/* The search that left nothing out took most of the time of a call with few values. */
+static void the_inner_bound_of_halves_is_that_of_a_full_search(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  for (int round = 0; round < 150; round++) {
+    szgpu_dtype const dtype = round % 2 ? SZGPU_F16 : SZGPU_BF16;
+    szg_mapping const mapping = mapping_of(dtype);
+    int const top = (dtype == SZGPU_F16 ? 0x7C00 : 0x7F80) - 1;
+    /* Bounds near values and their spacings, exactly those too. */
+    int const number = (int)test_random_below(&random, (uint64_t)top + 1);
+    double const scale = 1.0 + (double)(int)test_random_below(&random, 5) / 2;
+    double bound = half_of_number(dtype, number) * scale;
+    if (round % 3 == 0) bound *= 1.0 + 0x1p-30;
+    if (round % 5 == 0) bound = nextafter(bound, INFINITY);
+    int const last = round % 7 ? (int)test_random_below(&random, (uint64_t)top + 1) : top;
+    double const found = szg_mapping_inner_bound(&mapping, bound, half_of_number(dtype, last));
+    double const expected = bound_by_every_half(dtype, bound, last);
+    if (found != expected)
+      fail_msg("type %d, bound %a, magnitude %a: %a instead of %a", (int)dtype, bound,
+               half_of_number(dtype, last), found, expected);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(only_types_other_than_f32_and_f64_are_mapped),
@@ -249,6 +313,7 @@ int main(void) {
       cmocka_unit_test(every_value_keeps_many_bounds),
       cmocka_unit_test(the_inner_bound_of_integers_is_half_more_than_the_whole_number_below),
       cmocka_unit_test(the_inner_bound_of_halves_heeds_the_edges_of_binades),
+      cmocka_unit_test(the_inner_bound_of_halves_is_that_of_a_full_search),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

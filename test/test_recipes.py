@@ -82,18 +82,18 @@ class Spack(unittest.TestCase):
     def test_every_variant_gives_options_of_cmake(self):
         package, said = spack_package()
         variants = [arguments[0] for word, arguments, _ in said if word == "variant"]
-        self.assertEqual(variants, ["shared", "openmp", "hdf5"])
-        for values in itertools.product((True, False), repeat=4):
+        self.assertEqual(variants, ["shared", "hdf5"])
+        for values in itertools.product((True, False), repeat=3):
             for archs in (("none",), ("80", "90")):
                 made = package()
                 made.spec = Spec({**dict(zip([*variants, "cuda"], values)), "cuda_arch": archs})
                 args = dict(re.fullmatch(r"-D(\w+)=(.+)", arg).groups() for arg in made.cmake_args())
                 self.assertEqual(set(args) - OPTIONS - OF_CMAKE, set())
                 self.assertEqual([args[name] == "ON" for name in
-                                  ("BUILD_SHARED_LIBS", "SZGPU_OPENMP", "SZGPU_HDF5", "SZGPU_CUDA")],
+                                  ("BUILD_SHARED_LIBS", "SZGPU_HDF5", "SZGPU_CUDA")],
                                  list(values))
                 self.assertEqual(args.get("CMAKE_CUDA_ARCHITECTURES"),
-                                 "80;90" if values[3] and archs[0] != "none" else None)
+                                 "80;90" if values[2] and archs[0] != "none" else None)
 
     def test_it_depends_on_what_cmake_asks_for(self):
         _, said = spack_package()

@@ -4,9 +4,12 @@
 #define _DEFAULT_SOURCE
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -297,6 +300,166 @@ static void bad_arguments_are_refused_and_change_nothing(void **state) {
   free(store);
 }
 
+/* ---- sentences ---- */
+
+/* The ctx has the sentence of an earlier call, which failed. */
+static void leave_stale_sentence(void) {
+  const sample *const s = &samples[0];
+  float value;
+  assert_int_equal(szgpu_decompress(ctx, s->archive.bytes, s->archive.byte_count, &value, 3),
+                   SZGPU_BAD_ARGUMENT);
+  assert_non_null(strstr(szgpu_last_error(ctx), "not 3"));
+}
+
+static void assert_said(szgpu_status status, szgpu_status expected, const char *sentence) {
+  assert_int_equal(status, expected);
+  assert_string_equal(szgpu_last_error(ctx), sentence);
+  leave_stale_sentence();
+}
+
+/* All four kinds of calls that are given a ctx. */
+static szgpu_status append_field(szgpu_series *series, const szgpu_label *label) {
+  const sample *const s = &samples[0];
+  return szgpu_series_append(series, ctx, &s->params, &s->shape, s->field, label);
+}
+static szgpu_status append_streamed(szgpu_series *series, const szgpu_label *label) {
+  const sample *const s = &samples[0];
+  memory_source values = source_of(s->field, test_field_bytes(&s->shape));
+  szgpu_source const field = {.read = read_memory, .user = &values};
+  return szgpu_series_append_stream(series, &ctx, 1, &s->params, &s->shape, &field, label);
+}
+static szgpu_status read_whole(szgpu_series *series, uint64_t index) {
+  static float field[20 * 30 * 40];
+  return szgpu_series_read(series, ctx, index, 0, NULL, field, sizeof field);
+}
+static szgpu_status read_streamed(szgpu_series *series, uint64_t index) {
+  memory_sink streamed = sink_of(test_field_bytes(&samples[0].shape));
+  szgpu_sink const sink = {.write = write_memory, .user = &streamed};
+  szgpu_status const status = szgpu_series_read_stream(series, &ctx, 1, index, &sink);
+  free(streamed.bytes);
+  return status;
+}
+typedef szgpu_status append_call(szgpu_series *series, const szgpu_label *label);
+typedef szgpu_status read_call(szgpu_series *series, uint64_t index);
+static append_call *const append_calls[] = {append_field, append_streamed};
+static read_call *const read_calls[] = {read_whole, read_streamed};
+
+/* Calls that failed before they used the ctx left the sentence of an earlier call in it. */
+static void arguments_have_sentences_of_their_own(void **state) {
+  (void)state;
+  static char name[300 + 1];
+  memset(name, 'x', sizeof name - 1);
+  szgpu_label const long_label = {name, 0, 0}, endless = {NULL, 1, INFINITY};
+  test_store *const store = test_make_store();
+  szgpu_store callbacks = test_store_of(store);
+  szgpu_series *series = test_open_series(store);
+  append_sample(series, &samples[0]);
+  leave_stale_sentence();
+  for (int way = 0; way < 2; way++) {
+    assert_said(append_calls[way](NULL, NULL), SZGPU_BAD_ARGUMENT, "");
+    assert_said(read_calls[way](NULL, 0), SZGPU_BAD_ARGUMENT, "");
+    assert_said(append_calls[way](series, &long_label), SZGPU_BAD_ARGUMENT,
+                "the step's name has 300 bytes, which are more than 255");
+    assert_said(append_calls[way](series, &endless), SZGPU_BAD_ARGUMENT,
+                "the step's time, inf, is not finite");
+    assert_said(read_calls[way](series, 7), SZGPU_BAD_ARGUMENT,
+                "there is no step 7: the series has 1");
+  }
+  szgpu_series_close(series);
+  callbacks.write = NULL, callbacks.sync = NULL, callbacks.cut = NULL;
+  assert_int_equal(szgpu_series_open(&series, &callbacks, store->end), SZGPU_OK);
+  for (int way = 0; way < 2; way++) {
+    assert_said(append_calls[way](series, NULL), SZGPU_BAD_ARGUMENT,
+                "the series was opened to read only");
+    assert_int_equal(read_calls[way](series, 0), SZGPU_OK);
+    assert_string_equal(szgpu_last_error(ctx), "");
+  }
+  szgpu_series_close(series);
+  free(store);
+}
+
+/* Whatever call of the store fails, at whatever place. */
+static void failing_stores_have_sentences_of_their_own(void **state) {
+  (void)state;
+  static const char written[] = "the series could not be written: its store failed";
+  static const char read[] = "the series could not be read: its store failed";
+  int failures = 0;
+  for (int way = 0; way < 4; way++) {
+    bool was_reached = true;
+    for (int call = 0; was_reached; call++) {
+      test_store *const store = test_make_store();
+      szgpu_series *const series = test_open_series(store);
+      append_sample(series, &samples[0]);
+      leave_stale_sentence();
+      store->calls_until_fail = store->calls + call;
+      szgpu_status const status =
+          way < 2 ? append_calls[way](series, NULL) : read_calls[way - 2](series, 0);
+      was_reached = store->calls > store->calls_until_fail;
+      failures += was_reached;
+      assert_int_equal(status != SZGPU_OK, was_reached);
+      assert_string_equal(szgpu_last_error(ctx), !was_reached                  ? ""
+                                                 : status == SZGPU_SINK_FAILED ? written
+                                                                               : read);
+      szgpu_series_close(series);
+      free(store);
+    }
+  }
+  assert_true(failures > 15);
+}
+
+static void damage_has_sentences_of_its_own(void **state) {
+  (void)state;
+  test_store *const store = test_make_store();
+  szgpu_series *series = test_open_series(store);
+  append_sample(series, &samples[0]);
+  uint64_t const second = store->end;
+  append_sample(series, &samples[0]);
+  leave_stale_sentence();
+  store->bytes[second + 64 + 8] ^= 0xFF; /* the version of the second archive */
+  for (int way = 0; way < 2; way++)
+    assert_said(read_calls[way](series, 1), SZGPU_NEWER_VERSION, "step 1 of the series");
+  store->bytes[second + 64 + 8] ^= 0xFF;
+  szgpu_series_close(series);
+  store->bytes[second] ^= 0xFF; /* the second record */
+  series = test_open_series(store);
+  for (int way = 0; way < 2; way++)
+    assert_said(
+        append_calls[way](series, NULL), SZGPU_BAD_DATA,
+        "cannot be read from step 1 on; replace the series with an intact copy, or cut it there");
+  szgpu_series_close(series);
+  store->bytes[second] ^= 0xFF;
+  memset(store->bytes + 16, 0, 8); /* the first step is not finished, and the second follows it */
+  series = test_open_series(store);
+  for (int way = 0; way < 2; way++)
+    assert_said(append_calls[way](series, NULL), SZGPU_UNFINISHED,
+                "finished steps follow the unfinished step 0; cutting it off would lose them");
+  szgpu_series_close(series);
+  free(store);
+}
+
+/* A call's own failures keep the sentences that they have without a series. */
+static void calls_within_keep_their_sentences(void **state) {
+  (void)state;
+  sample const *const s = &samples[0];
+  test_store *const store = test_make_store();
+  szgpu_series *const series = test_open_series(store);
+  append_sample(series, s);
+  szgpu_params params = s->params;
+  params.bound = -1;
+  assert_said(szgpu_series_append(series, ctx, &params, &s->shape, s->field, NULL), SZGPU_BAD_BOUND,
+              "the bound is -1");
+  float value;
+  assert_said(szgpu_series_read(series, ctx, 0, 0, NULL, &value, 4), SZGPU_BAD_ARGUMENT,
+              "the values take 96000 bytes, not 4");
+  memory_source values = source_of(s->field, test_field_bytes(&s->shape) - 4);
+  szgpu_source const field = {.read = read_memory, .user = &values};
+  assert_int_equal(szgpu_series_append_stream(series, &ctx, 1, &s->params, &s->shape, &field, NULL),
+                   SZGPU_SOURCE_FAILED);
+  assert_non_null(strstr(szgpu_last_error(ctx), "byte"));
+  szgpu_series_close(series);
+  free(store);
+}
+
 /* ---- files ---- */
 
 static char folder[] = "/tmp/szgpu-series-XXXXXX";
@@ -389,6 +552,32 @@ static void steps_lie_beyond_4_gib(void **state) {
   szgpu_series_close(series);
 }
 
+/* The errno stayed that of an earlier call, also if a caller's source had failed. */
+static void an_errno_is_of_the_call_itself(void **state) {
+  (void)state;
+  struct rlimit limit, small = {4096, 4096};
+  szgpu_series *const series = open_file(SZGPU_SERIES_APPEND);
+  append_sample(series, &samples[2]);
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  small.rlim_max = limit.rlim_max;
+  signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+  for (int way = 0; way < 2; way++) {
+    assert_said(append_calls[way](series, NULL), SZGPU_SINK_FAILED,
+                "the series could not be written: File too large");
+    assert_int_equal(szgpu_series_errno(series), EFBIG);
+  }
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  sample const *const s = &samples[0];
+  memory_source short_archive = source_of(s->archive.bytes, 16);
+  short_archive.reads_until_fail = 0;
+  szgpu_source const archive = {.read = read_memory, .user = &short_archive};
+  assert_int_equal(szgpu_series_append_source(series, &archive, s->archive.byte_count, NULL),
+                   SZGPU_SOURCE_FAILED);
+  assert_int_equal(szgpu_series_errno(series), 0);
+  szgpu_series_close(series);
+}
+
 static void files_that_cannot_be_opened_say_why(void **state) {
   (void)state;
   szgpu_series *series;
@@ -417,12 +606,17 @@ int main(void) {
       cmocka_unit_test(parts_and_previews_of_a_step_come_back),
       cmocka_unit_test(joined_series_are_one),
       cmocka_unit_test(bad_arguments_are_refused_and_change_nothing),
+      cmocka_unit_test(arguments_have_sentences_of_their_own),
+      cmocka_unit_test(failing_stores_have_sentences_of_their_own),
+      cmocka_unit_test(damage_has_sentences_of_its_own),
+      cmocka_unit_test(calls_within_keep_their_sentences),
       cmocka_unit_test_setup_teardown(files_hold_series, make_folder, remove_folder),
       cmocka_unit_test_setup_teardown(one_series_at_a_time_appends_to_a_file, make_folder,
                                       remove_folder),
       cmocka_unit_test_setup_teardown(a_new_file_without_steps_is_removed, make_folder,
                                       remove_folder),
       cmocka_unit_test_setup_teardown(steps_lie_beyond_4_gib, make_folder, remove_folder),
+      cmocka_unit_test_setup_teardown(an_errno_is_of_the_call_itself, make_folder, remove_folder),
       cmocka_unit_test_setup_teardown(files_that_cannot_be_opened_say_why, make_folder,
                                       remove_folder),
   };

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive_edit.h"
 #include "support.h"
 
 static szgpu_ctx *ctx;
@@ -59,7 +60,7 @@ static request compressed_request(void) {
 
 static void every_status_has_a_text_of_its_own(void **state) {
   (void)state;
-  for (int a = SZGPU_OK; a <= SZGPU_OTHER_PARAMS; a++) {
+  for (int a = SZGPU_OK; a <= SZGPU_SERIES_CHANGED; a++) {
     assert_true(strlen(szgpu_status_text((szgpu_status)a)) > 5);
     for (int b = SZGPU_OK; b < a; b++)
       assert_string_not_equal(szgpu_status_text((szgpu_status)a),
@@ -84,6 +85,8 @@ static void the_statuses_are_pinned(void **state) {
   assert_int_equal(SZGPU_UNFINISHED, 21);
   assert_int_equal(SZGPU_LOCKED, 22);
   assert_int_equal(SZGPU_OTHER_PARAMS, 23);
+  assert_int_equal(SZGPU_OTHER_PROCESS, 24);
+  assert_int_equal(SZGPU_SERIES_CHANGED, 25);
 }
 
 static void the_version_is_the_headers(void **state) {
@@ -128,7 +131,12 @@ static void create_takes_its_defaults_from_null(void **state) {
   assert_int_equal(szgpu_create(NULL, NULL), SZGPU_BAD_ARGUMENT);
 }
 
-enum { OPTIONS_BYTES_OF_0_1_0 = 48 }; /* up to progress_user, with pointers of 64 bits */
+/* With pointers of 64 bits. */
+enum {
+  OPTIONS_BYTES_OF_0_1_0 = 48, /* up to progress_user */
+  PARAMS_BYTES_OF_0_2_0 = 80,
+  INFO_BYTES_OF_0_2_0 = 160
+};
 
 /* A program that was compiled with an earlier header has shorter structs. */
 static void options_of_the_first_version_are_taken(void **state) {
@@ -228,9 +236,6 @@ static void refuses_bad_params(void **state) {
   r.params.mode = (szgpu_mode)(SZGPU_MODE_PWREL + 1);
   assert_int_equal(try_request(&r), SZGPU_BAD_ARGUMENT);
   r = make_request();
-  r.params.struct_bytes = offsetof(szgpu_params, greatest) - 1;
-  assert_int_equal(try_request(&r), SZGPU_BAD_ARGUMENT);
-  r = make_request();
   r.params.source = SZGPU_SOURCE_ALL + 1;
   assert_int_equal(try_request(&r), SZGPU_BAD_ARGUMENT);
   r = make_request();
@@ -242,6 +247,79 @@ static void refuses_bad_params(void **state) {
   assert_non_null(strstr(szgpu_last_error(ctx), "linear layout"));
   r.params.layout = SZGPU_LAYOUT_LINEAR;
   assert_int_equal(try_request(&r), SZGPU_OK);
+}
+
+/* The sentence was "params are not of this version" for both. */
+static void says_what_to_do_about_params_of_no_version_or_a_later_one(void **state) {
+  (void)state;
+  request r = make_request();
+  r.params.struct_bytes = 0;
+  assert_int_equal(try_request(&r), SZGPU_BAD_ARGUMENT);
+  assert_non_null(strstr(szgpu_last_error(ctx),
+                         "struct_bytes is 0, less than any version has; "
+                         "start from SZGPU_PARAMS_DEFAULTS"));
+  r.params.struct_bytes = offsetof(szgpu_params, greatest) - 1;
+  assert_int_equal(try_request(&r), SZGPU_BAD_ARGUMENT);
+  struct {
+    szgpu_params known;
+    uint64_t later; /* members that a later version may have added */
+  } longer = {.known = make_request().params};
+  longer.known.struct_bytes = sizeof longer;
+  assert_int_equal(szgpu_sizes(ctx, &longer.known, &r.shape, NULL, NULL), SZGPU_OK);
+  longer.later = 1;
+  assert_int_equal(szgpu_sizes(ctx, &longer.known, &r.shape, NULL, NULL), SZGPU_BAD_ARGUMENT);
+  assert_non_null(strstr(szgpu_last_error(ctx), "sets members that libszgpu " SZGPU_VERSION_STRING
+                                                " does not have; link with"));
+}
+
+/* A program that was compiled with 0.2.0 ends its struct with 4 bytes of padding, and counts them:
+ * they may hold anything. */
+static void params_of_an_earlier_header_are_taken(void **state) {
+  (void)state;
+  static size_t const sizes[] = {offsetof(szgpu_params, greatest), PARAMS_BYTES_OF_0_2_0 - 4,
+                                 PARAMS_BYTES_OF_0_2_0};
+  request now = make_request();
+  now.params.mode = SZGPU_MODE_ABS;
+  assert_int_equal(try_request(&now), SZGPU_OK);
+  for (size_t i = 0; i < ARRAY_COUNT(sizes); i++) {
+    szgpu_params *const earlier = test_allocate(sizes[i]);
+    uint8_t archive[sizeof now.archive];
+    size_t archive_bytes;
+    memcpy(earlier, &now.params, sizes[i]);
+    earlier->struct_bytes = sizes[i];
+    if (sizes[i] == PARAMS_BYTES_OF_0_2_0) memset((uint8_t *)earlier + sizes[i] - 4, 0xA5, 4);
+    assert_int_equal(szgpu_compress(ctx, earlier, &now.shape, now.field, archive, sizeof archive,
+                                    &archive_bytes),
+                     SZGPU_OK);
+    assert_int_equal(archive_bytes, now.archive_bytes);
+    assert_memory_equal(archive, now.archive, archive_bytes);
+    free(earlier);
+  }
+}
+
+static void refuses_to_keep_what_is_unknown_or_was_not_looked_at(void **state) {
+  (void)state;
+  for (int bit = 0; bit < 64; bit++) {
+    request r = make_request();
+    r.params.keep = (uint64_t)1 << bit;
+    bool const is_known = r.params.keep & SZGPU_KEEP_ALL;
+    assert_int_equal(try_request(&r), is_known ? SZGPU_OK : SZGPU_BAD_ARGUMENT);
+    if (!is_known) assert_non_null(strstr(szgpu_last_error(ctx), "unknown bits"));
+  }
+  for (int mode = SZGPU_MODE_REL; mode <= SZGPU_MODE_PWREL; mode++) { /* all modes take it */
+    request r = make_request();
+    r.params.mode = (szgpu_mode)mode;
+    r.params.bound = mode == SZGPU_MODE_LOSSLESS ? 0 : 1e-3;
+    r.params.keep = SZGPU_KEEP_RANGE;
+    assert_int_equal(try_request(&r), SZGPU_OK);
+  }
+  request r = make_request();
+  r.params.mode = SZGPU_MODE_ABS;
+  r.params.greatest = 200;
+  assert_int_equal(try_request(&r), SZGPU_OK);
+  r.params.keep = SZGPU_KEEP_RANGE;
+  assert_int_equal(try_request(&r), SZGPU_BAD_ARGUMENT);
+  assert_non_null(strstr(szgpu_last_error(ctx), "skips the scan of the values"));
 }
 
 /* What needs no GPU to be refused; test_cuda_async.cu has the rest. */
@@ -341,16 +419,16 @@ static void names_what_is_wrong_with_an_archive(void **state) {
   assert_int_equal(szgpu_decompress(ctx, r.field, 48, out, 48), SZGPU_NOT_AN_ARCHIVE);
   r.archive[size - 20] ^= 1;
   assert_int_equal(szgpu_decompress(ctx, r.archive, size, out, 48), SZGPU_BAD_CHECKSUM);
-  r.archive[8] = 8;
+  r.archive[8] = 9;
   assert_int_equal(szgpu_decompress(ctx, r.archive, size, out, 48), SZGPU_NEWER_VERSION);
 }
 
 /* ---- inspect ---- */
 
-static void assert_says_what_it_is(szgpu_layout layout) {
+static void assert_says_what_it_is(szgpu_mode mode, szgpu_layout layout) {
   bool const is_tile = layout == SZGPU_LAYOUT_TILE;
   szgpu_shape const shape = test_shape(SZGPU_F32, 3, 40, 9, 33, 0);
-  szgpu_params params = test_params(SZGPU_MODE_REL, 1e-3);
+  szgpu_params params = test_params(mode, 1e-3);
   params.layout = layout;
   params.predictor = SZGPU_PREDICTOR_LORENZO;
   params.frame_rows = 20; /* 32 */
@@ -364,14 +442,17 @@ static void assert_says_what_it_is(szgpu_layout layout) {
   assert_memory_equal(&info.shape.dims, ((uint64_t[]){40, 9, 33, 1}), 32);
   assert_int_equal(info.shape.dtype, SZGPU_F32);
   assert_int_equal(info.shape.ndim, 3);
-  assert_int_equal(info.mode, SZGPU_MODE_REL);
+  assert_int_equal(info.mode, mode);
   assert_int_equal(info.layout, layout);
-  assert_int_equal(info.format_version, is_tile ? 2 : 1);
+  assert_int_equal(info.format_version, mode == SZGPU_MODE_REL ? 8 : is_tile ? 2 : 1);
   assert_int_equal(info.source, params.source);
   assert_true(info.bound == 1e-3);
   assert_true(info.value_range >= 200.0 && info.value_range < 202.0);
-  assert_true(info.absolute_bound <= info.value_range * 1e-3);
-  assert_true(info.absolute_bound > info.value_range * (1e-3 - 1e-12));
+  double const unit = mode == SZGPU_MODE_REL ? info.value_range : 1;
+  assert_true(info.absolute_bound <= unit * 1e-3);
+  assert_true(info.absolute_bound > unit * (1e-3 - 1e-12));
+  assert_int_equal(info.has_limits, mode == SZGPU_MODE_REL);
+  assert_true(!info.has_limits || info.greatest - info.least == info.value_range);
   assert_true(info.step > info.absolute_bound && info.step < 2.0 * info.absolute_bound);
   assert_true(info.has_fill && info.fill == -9999.0);
   assert_int_equal(info.fill_bits, 0xC61C3C00u);
@@ -382,7 +463,8 @@ static void assert_says_what_it_is(szgpu_layout layout) {
   szgpu_frame_info frame = {.struct_bytes = sizeof frame};
   assert_int_equal(szgpu_inspect_frames(archive.bytes, archive.byte_count, 1, 1, &frame), SZGPU_OK);
   assert_string_equal(frame.kind, is_tile ? "tile" : "linear");
-  assert_int_equal(frame.lattice_bits, is_tile ? 16 : 0);
+  uint32_t const tile_bits = mode == SZGPU_MODE_REL ? 16 : 32; /* bounds of 0.2 and 1e-3 */
+  assert_int_equal(frame.lattice_bits, is_tile ? tile_bits : 0);
   assert_int_equal(frame.radius == 0, is_tile);
   assert_true(frame.zero_groups == 0 || is_tile);
   assert_int_equal(frame.first_row, 32);
@@ -398,8 +480,52 @@ static void assert_says_what_it_is(szgpu_layout layout) {
 
 static void an_archive_says_what_it_is(void **state) {
   (void)state;
-  assert_says_what_it_is(SZGPU_LAYOUT_LINEAR);
-  assert_says_what_it_is(SZGPU_LAYOUT_TILE);
+  for (int mode = SZGPU_MODE_REL; mode <= SZGPU_MODE_ABS; mode++) {
+    assert_says_what_it_is((szgpu_mode)mode, SZGPU_LAYOUT_LINEAR);
+    assert_says_what_it_is((szgpu_mode)mode, SZGPU_LAYOUT_TILE);
+  }
+}
+
+/* A tool's archive of an empty file; no other field may say so. */
+static void an_empty_file_has_one_byte_in_its_place(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_U8, 1, 1, 0, 0, 0);
+  szgpu_params params = test_params(SZGPU_MODE_LOSSLESS, 1);
+  uint8_t const value = 0;
+  for (int layout = 0; layout < 2; layout++) {
+    params.layout = (szgpu_layout)layout;
+    params.source = SZGPU_SOURCE_EMPTY;
+    test_archive archive = test_compress(ctx, &params, &shape, &value);
+    szgpu_info const info = test_inspect(&archive);
+    assert_int_equal(info.source, SZGPU_SOURCE_EMPTY);
+    assert_int_equal(info.format_version, 8);
+    free(test_decompress(ctx, &archive, 1));
+    static struct {
+      size_t offset;
+      unsigned width;
+      uint64_t value;
+    } const edits[] = {
+        {16, 1, SZGPU_I8}, {20, 4, SZGPU_SOURCE_EMPTY | SZGPU_SOURCE_NPY}, {8, 4, 3}};
+    for (size_t i = 0; i < ARRAY_COUNT(edits); i++) {
+      test_archive edited = archive_copy(&archive, archive.byte_count);
+      szgpu_info read = SZGPU_INFO_DEFAULTS;
+      archive_store(&edited, edits[i].offset, edits[i].width, edits[i].value);
+      archive_rehash(&edited);
+      assert_int_equal(szgpu_inspect(edited.bytes, edited.byte_count, &read), SZGPU_BAD_DATA);
+      free(edited.bytes);
+    }
+    free(archive.bytes);
+    szgpu_shape const two = test_shape(SZGPU_U8, 1, 2, 0, 0, 0);
+    szgpu_shape const other = test_shape(SZGPU_I8, 1, 1, 0, 0, 0);
+    assert_int_equal(szgpu_sizes(ctx, &params, &two, NULL, NULL), SZGPU_BAD_ARGUMENT);
+    assert_int_equal(szgpu_sizes(ctx, &params, &other, NULL, NULL), SZGPU_BAD_ARGUMENT);
+    assert_non_null(strstr(szgpu_last_error(ctx), "empty file"));
+    params.source |= SZGPU_SOURCE_NPY;
+    assert_int_equal(szgpu_sizes(ctx, &params, &shape, NULL, NULL), SZGPU_BAD_ARGUMENT);
+  }
+  params = test_params(SZGPU_MODE_ABS, 1);
+  params.source = SZGPU_SOURCE_EMPTY;
+  assert_int_equal(szgpu_sizes(ctx, &params, &shape, NULL, NULL), SZGPU_BAD_ARGUMENT);
 }
 
 static void inspect_needs_the_header_only(void **state) {
@@ -409,16 +535,42 @@ static void inspect_needs_the_header_only(void **state) {
   bool was_enough = false;
   for (size_t bytes = 0; bytes <= r.archive_bytes; bytes++) {
     szgpu_status const status = szgpu_inspect(r.archive, bytes, &info);
-    assert_int_equal(status, bytes < 144 ? SZGPU_TRUNCATED : SZGPU_OK);
+    assert_int_equal(status, bytes < 160 ? SZGPU_TRUNCATED : SZGPU_OK);
     was_enough |= status == SZGPU_OK;
   }
   assert_true(was_enough);
 }
 
+/* One of 0.2.0 ends with has_gaps and padding; what is behind it is not written. */
+static void a_shorter_info_of_an_earlier_header_is_filled(void **state) {
+  (void)state;
+  request const r = compressed_request();
+  szgpu_info now = {.struct_bytes = sizeof now};
+  assert_int_equal(szgpu_inspect(r.archive, r.archive_bytes, &now), SZGPU_OK);
+  assert_true(now.has_limits && now.least == 0 && now.greatest == 121);
+  static size_t const sizes[] = {INFO_BYTES_OF_0_2_0 - 4, INFO_BYTES_OF_0_2_0, sizeof(szgpu_info)};
+  for (size_t i = 0; i < ARRAY_COUNT(sizes); i++)
+    for (int foresees = 0; foresees <= 1; foresees++) {
+      szgpu_info *const info = test_allocate(sizes[i]); /* a sanitizer sees writes beyond it */
+      memset(info, 0xA5, sizes[i]);
+      info->struct_bytes = sizes[i];
+      szgpu_status const status = foresees ? szgpu_foresee(ctx, &r.params, &r.shape, r.field, info)
+                                           : szgpu_inspect(r.archive, r.archive_bytes, info);
+      assert_int_equal(status, SZGPU_OK);
+      assert_int_equal(info->struct_bytes, sizes[i]);
+      assert_memory_equal(info->shape.dims, now.shape.dims, 2 * sizeof *now.shape.dims);
+      assert_true(info->mode == now.mode && info->step == now.step && !info->has_fill);
+      assert_true(info->frame_count == now.frame_count && info->field_bytes == now.field_bytes);
+      assert_int_equal(info->has_gaps, 0);
+      if (sizes[i] == sizeof now) assert_true(info->has_limits && info->greatest == 121);
+      free(info);
+    }
+}
+
 static void inspect_refuses_bad_arguments(void **state) {
   (void)state;
   request const r = compressed_request();
-  szgpu_info info = {.struct_bytes = sizeof info - 1};
+  szgpu_info info = {.struct_bytes = offsetof(szgpu_info, has_gaps)}; /* less than 0.2.0's */
   szgpu_frame_info frame = {.struct_bytes = sizeof frame};
   size_t const size = r.archive_bytes;
   assert_int_equal(szgpu_inspect(r.archive, size, &info), SZGPU_BAD_ARGUMENT);
@@ -446,6 +598,9 @@ int main(void) {
       cmocka_unit_test(refuses_missing_arguments),
       cmocka_unit_test(former_name_gives_the_same_sizes),
       cmocka_unit_test(refuses_bad_params),
+      cmocka_unit_test(says_what_to_do_about_params_of_no_version_or_a_later_one),
+      cmocka_unit_test(params_of_an_earlier_header_are_taken),
+      cmocka_unit_test(refuses_to_keep_what_is_unknown_or_was_not_looked_at),
       cmocka_unit_test(stream_ordered_calls_need_a_ctx_for_cuda),
       cmocka_unit_test(refuses_bad_shapes),
       cmocka_unit_test(refuses_to_restore_into_another_size),
@@ -453,7 +608,9 @@ int main(void) {
       cmocka_unit_test(refuses_slabs_that_are_not_there),
       cmocka_unit_test(names_what_is_wrong_with_an_archive),
       cmocka_unit_test(an_archive_says_what_it_is),
+      cmocka_unit_test(an_empty_file_has_one_byte_in_its_place),
       cmocka_unit_test(inspect_needs_the_header_only),
+      cmocka_unit_test(a_shorter_info_of_an_earlier_header_is_filled),
       cmocka_unit_test(inspect_refuses_bad_arguments),
   };
   return cmocka_run_group_tests(tests, make_ctx, destroy_ctx);

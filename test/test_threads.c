@@ -11,8 +11,11 @@
 #include <float.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "support.h"
 
@@ -185,7 +188,8 @@ static void a_failure_before_the_cancelled_part_wins(void **state) {
   assert_int_equal(szg_for_parts(&reporting, 50, 1000, see_part, &seen), status_of_part(2));
 }
 
-#ifdef WORKERS_ARE_POSIX
+/* ---- the pool ---- */
+
 int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
@@ -202,32 +206,200 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
   return __real_pthread_create(thread, attributes, start, argument);
 }
 
+static bool is_every_part_done(int thread_count) {
+  if (run(thread_count, 500, UINT64_MAX) != SZGPU_OK || seen.foreign_workers) return false;
+  for (uint64_t part = 0; part < 500; part++)
+    if (seen.times[part] != 1) return false;
+  return true;
+}
+
+/* Whether a forked process, whose pool is new, ends well. */
+static bool ends_well(bool (*function)(int), int argument) {
+  fflush(NULL);
+  pid_t const child = fork();
+  if (child == 0) _exit(function(argument) ? 0 : 1);
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool does_without_threads(int to_be_had) {
+  threads_to_be_had = to_be_had;
+  return is_every_part_done(4) && threads_to_be_had < to_be_had && is_every_part_done(16);
+}
+
 static void threads_that_are_refused_are_done_without(void **state) {
   (void)state;
-  for (int to_be_had = 0; to_be_had <= 4; to_be_had++) {
-    threads_to_be_had = to_be_had;
-    assert_int_equal(run(5, 500, UINT64_MAX), SZGPU_OK);
-    for (uint64_t part = 0; part < 500; part++) assert_int_equal(seen.times[part], 1);
-    assert_int_equal(seen.foreign_workers, 0);
-    assert_int_equal(threads_to_be_had, to_be_had < 4 ? -1 : 0);
-  }
-  threads_to_be_had = 1 << 20;
+  for (int to_be_had = 0; to_be_had <= 3; to_be_had++)
+    assert_true(ends_well(does_without_threads, to_be_had));
+}
+
+static bool blocks_signals(int unused) {
+  (void)unused;
+  masked_threads = 0;
+  sigset_t mask;
+  bool const is_done = is_every_part_done(4);
+  pthread_sigmask(SIG_SETMASK, NULL, &mask);
+  return is_done && masked_threads == 3 && sigismember(&mask, SIGTERM) == 0;
+}
+
+/* Calls of few values start no threads, and wake none. */
+static bool starts_threads_that_pay(int unused) {
+  (void)unused;
+  threads_to_be_had = 100;
+  szg_threads threads = {.count = 4, .total_values = 20000};
+  memset(&seen, 0, sizeof seen);
+  seen.first_failing = UINT64_MAX;
+  bool is_done = szg_for_parts(&threads, 500, 0, see_part, &seen) == SZGPU_OK;
+  is_done &= threads_to_be_had == 100;
+  threads.total_values = 3 << 16;
+  is_done &= szg_for_parts(&threads, 500, 0, see_part, &seen) == SZGPU_OK;
+  return is_done && threads_to_be_had == 97;
+}
+
+static void few_values_take_few_threads(void **state) {
+  (void)state;
+  assert_true(ends_well(starts_threads_that_pay, 0));
 }
 
 static void signals_are_for_the_callers_threads(void **state) {
   (void)state;
-  masked_threads = 0;
-  assert_int_equal(run(4, 500, UINT64_MAX), SZGPU_OK);
-  assert_int_equal(masked_threads, 3);
-  sigset_t mask;
-  pthread_sigmask(SIG_SETMASK, NULL, &mask);
-  assert_int_equal(sigismember(&mask, SIGTERM), 0);
+  assert_true(ends_well(blocks_signals, 0));
 }
-#endif
 
-static void there_is_a_core(void **state) {
+static void a_forked_process_has_a_pool_of_its_own(void **state) {
   (void)state;
-  assert_true(szg_core_count() >= 1);
+  assert_true(is_every_part_done(4));
+  for (int threads = 1; threads <= 8; threads *= 2)
+    assert_true(ends_well(is_every_part_done, threads));
+  assert_true(is_every_part_done(4));
+}
+
+static bool runs_many_loops(int count) {
+  for (int i = 0; i < count; i++)
+    if (!is_every_part_done(3)) return false;
+  return true;
+}
+
+/* Threads are woken and put to sleep at all moments. */
+static void many_loops_follow_each_other(void **state) {
+  (void)state;
+  assert_true(runs_many_loops(3000));
+}
+
+/* A loop whose parts wait, in a thread of its own: it holds every thread of the pool. */
+typedef struct held_loop {
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  int waiting;
+  bool is_released;
+} held_loop;
+
+static szgpu_status wait_in_part(void *job, uint64_t part, int worker) {
+  (void)part, (void)worker;
+  held_loop *const held = job;
+  pthread_mutex_lock(&held->lock);
+  held->waiting++;
+  pthread_cond_broadcast(&held->changed);
+  while (!held->is_released) pthread_cond_wait(&held->changed, &held->lock);
+  pthread_mutex_unlock(&held->lock);
+  return SZGPU_OK;
+}
+
+static void *run_held_loop(void *opaque) {
+  szg_threads threads = {.count = SZG_MAX_THREADS};
+  szgpu_status const status = szg_for_parts(&threads, 5000, 0, wait_in_part, opaque);
+  return status == SZGPU_OK ? opaque : NULL;
+}
+
+/* Threads that do not come, here because others keep them, are not waited for. */
+static void a_loop_ends_when_its_parts_are_done(void **state) {
+  (void)state;
+  held_loop held = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+  pthread_t thread;
+  assert_int_equal(__real_pthread_create(&thread, NULL, run_held_loop, &held), 0);
+  pthread_mutex_lock(&held.lock);
+  while (held.waiting < 2) pthread_cond_wait(&held.changed, &held.lock);
+  pthread_mutex_unlock(&held.lock);
+  for (int i = 0; i < 100; i++) assert_true(is_every_part_done(16));
+  pthread_mutex_lock(&held.lock);
+  held.is_released = true;
+  pthread_cond_broadcast(&held.changed);
+  pthread_mutex_unlock(&held.lock);
+  void *result;
+  assert_int_equal(pthread_join(thread, &result), 0);
+  assert_ptr_equal(result, &held);
+}
+
+typedef struct own_loop {
+  unsigned times[500]; /* atomic */
+} own_loop;
+
+static szgpu_status count_part(void *job, uint64_t part, int worker) {
+  (void)worker;
+  own_loop *const own = job;
+  __atomic_fetch_add(&own->times[part], 1, __ATOMIC_RELAXED);
+  return SZGPU_OK;
+}
+
+static void *run_own_loops(void *unused) {
+  static own_loop *const wrong = NULL;
+  for (int i = 0; i < 300; i++) {
+    own_loop own = {{0}};
+    szg_threads threads = {.count = 1 + i % 6};
+    if (szg_for_parts(&threads, 500, 0, count_part, &own) != SZGPU_OK) return wrong;
+    for (int part = 0; part < 500; part++)
+      if (own.times[part] != 1) return wrong;
+  }
+  return unused;
+}
+
+static void threads_of_the_program_share_the_pool(void **state) {
+  pthread_t threads[6];
+  for (size_t i = 0; i < ARRAY_COUNT(threads); i++)
+    assert_int_equal(__real_pthread_create(&threads[i], NULL, run_own_loops, &threads), 0);
+  for (size_t i = 0; i < ARRAY_COUNT(threads); i++) {
+    void *result;
+    assert_int_equal(pthread_join(threads[i], &result), 0);
+    assert_ptr_equal(result, &threads);
+  }
+  (void)state;
+}
+
+/* ---- fork in the middle of a loop ---- */
+
+static pid_t forked_child = -1;
+
+static int fork_in_progress(void *user, uint64_t done_values, uint64_t total_values) {
+  (void)user, (void)done_values, (void)total_values;
+  if (forked_child < 0) forked_child = fork();
+  return 0;
+}
+
+/* The child lacks the workers that had begun parts, and is told so, unless all are done. The parent
+ * goes on. */
+static void a_process_that_is_forked_in_a_loop_is_refused(void **state) {
+  (void)state;
+  for (int threads = 1; threads <= 4; threads++) {
+    forked_child = -1;
+    szg_threads forking = {
+        .count = threads, .progress = fork_in_progress, .total_values = UINT64_C(1) << 40};
+    memset(&seen, 0, sizeof seen);
+    seen.thread_count = threads;
+    seen.first_failing = UINT64_MAX;
+    fflush(NULL);
+    szgpu_status const status = szg_for_parts(&forking, 4000, 1000, see_part, &seen);
+    if (forked_child == 0) {
+      uint64_t done = 0; /* all, if the last report forked */
+      while (done < 4000 && seen.times[done] == 1) done++;
+      bool const is_known = status == SZGPU_OTHER_PROCESS || (status == SZGPU_OK && done == 4000);
+      _exit(is_known && is_every_part_done(threads) ? 0 : 1);
+    }
+    assert_int_equal(status, SZGPU_OK);
+    int child_status = 0;
+    assert_int_equal(waitpid(forked_child, &child_status, 0), forked_child);
+    assert_true(WIFEXITED(child_status) && WEXITSTATUS(child_status) == 0);
+  }
 }
 
 int main(void) {
@@ -243,11 +415,14 @@ int main(void) {
       cmocka_unit_test(a_loop_that_stands_for_no_values_reports_nothing),
       cmocka_unit_test(the_callback_cancels_what_has_not_begun),
       cmocka_unit_test(a_failure_before_the_cancelled_part_wins),
-#ifdef WORKERS_ARE_POSIX
       cmocka_unit_test(threads_that_are_refused_are_done_without),
+      cmocka_unit_test(few_values_take_few_threads),
       cmocka_unit_test(signals_are_for_the_callers_threads),
-#endif
-      cmocka_unit_test(there_is_a_core),
+      cmocka_unit_test(a_forked_process_has_a_pool_of_its_own),
+      cmocka_unit_test(many_loops_follow_each_other),
+      cmocka_unit_test(a_loop_ends_when_its_parts_are_done),
+      cmocka_unit_test(threads_of_the_program_share_the_pool),
+      cmocka_unit_test(a_process_that_is_forked_in_a_loop_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "chunk_values.h"
 #include "gpus.h"
 
 /* The figures that decide for or against a GPU: bytes per microsecond of one CPU thread and of a
@@ -92,11 +93,6 @@ static void say(char *sentence, szgpu_status status, const szgpu_ctx *ctx) {
     snprintf(sentence, CHUNK_SENTENCE_BYTES, "szgpu: chunk: %s (%s)", text, detail);
   else
     snprintf(sentence, CHUNK_SENTENCE_BYTES, "szgpu: chunk: %s", text);
-}
-
-static size_t value_bytes(szgpu_dtype dtype) {
-  static const unsigned char bytes[] = {4, 8, 1, 2, 2, 1, 1, 2, 2, 4}; /* as in szgpu_dtype */
-  return bytes[dtype];
 }
 
 size_t chunk_field_bytes(const szgpu_shape *shape) {

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "chunk_values.h"
+
 #define DECLINE_IF(condition, text) \
   do {                              \
     if (condition) {                \
@@ -78,32 +80,119 @@ static bool dtype_of_integer(const caller_hdf5 *caller, hid_t type, szgpu_dtype 
   return false;
 }
 
-/* Whether values are floats or integers of this machine. H5Tequal could tell, but it needs the ids
- * of the native types, which are variables: see caller_hdf5.h. */
-static bool dtype_of(const caller_hdf5 *caller, hid_t type, szgpu_dtype *dtype) {
-  H5T_order_t const native =
-      __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? H5T_ORDER_LE : H5T_ORDER_BE;
-  H5T_class_t const kind = caller->H5Tget_class(type);
-  if (kind != H5T_FLOAT && kind != H5T_INTEGER) return false;
-  if (caller->H5Tget_size(type) > 1 && caller->H5Tget_order(type) != native) return false;
-  return kind == H5T_FLOAT ? dtype_of_float(caller, type, dtype)
-                           : dtype_of_integer(caller, type, dtype);
+/* What a dataset's values are to the library. */
+typedef struct value_kind {
+  szgpu_dtype dtype;
+  uint64_t parts; /* values of dtype that one of the dataset's takes */
+  bool is_number; /* one that has a bound; else bytes */
+  bool is_integer, is_big_endian;
+} value_kind;
+
+/* Bytes, as values of the widest type into which theirs can be divided. */
+static value_kind kind_of_bytes(size_t byte_count) {
+  static const struct {
+    szgpu_dtype dtype;
+    size_t bytes;
+  } widths[] = {{SZGPU_F64, 8}, {SZGPU_F32, 4}, {SZGPU_U16, 2}, {SZGPU_U8, 1}};
+  size_t i = 0;
+  while (byte_count % widths[i].bytes != 0) i++;
+  return (value_kind){.dtype = widths[i].dtype, .parts = byte_count / widths[i].bytes};
 }
 
-/* Takes the user's words. A list that was stored before, which h5repack passes on, has more words
- * after them, perhaps of another dataset. */
+/* H5Tequal could tell numbers from others, but it needs the ids of the native types, which are
+ * variables: see caller_hdf5.h. */
+static value_kind kind_of(const caller_hdf5 *caller, hid_t type) {
+  size_t const bytes = caller->H5Tget_size(type);
+  H5T_class_t const class = caller->H5Tget_class(type);
+  value_kind kind = {.parts = 1, .is_integer = class == H5T_INTEGER};
+  if (class == H5T_FLOAT)
+    kind.is_number = dtype_of_float(caller, type, &kind.dtype);
+  else if (class == H5T_INTEGER)
+    kind.is_number = dtype_of_integer(caller, type, &kind.dtype);
+  H5T_order_t const order = kind.is_number && bytes > 1 ? caller->H5Tget_order(type) : H5T_ORDER_LE;
+  kind.is_big_endian = order == H5T_ORDER_BE;
+  bool const has_order = kind.is_big_endian || order == H5T_ORDER_LE;
+  return kind.is_number && has_order ? kind : kind_of_bytes(bytes);
+}
+
+/* Takes the user's words and what they mean. A list that was stored before, which h5repack passes
+ * on, has more words after them, perhaps of another dataset. */
 static dataset_verdict take_words(const caller_hdf5 *caller, hid_t properties,
-                                  dataset_filter *dataset, const char **sentence) {
-  szgpu_params params;
+                                  dataset_filter *dataset, szgpu_params *params,
+                                  const char **sentence) {
   dataset->word_count = SZGPU_H5_MOST_WORDS;
-  WRONG_IF(caller->H5Pget_filter_by_id2(properties, SZGPU_H5_FILTER_ID, &dataset->flags,
+  WRONG_IF(caller->H5Pget_filter_by_id2(properties, PLUGIN_FILTER_ID, &dataset->flags,
                                         &dataset->word_count, dataset->words, 0, NULL, NULL) < 0,
            "HDF5 does not give cd_values");
-  *sentence = szgpu_h5_params(dataset->words, dataset->word_count, &params);
+  *sentence = szgpu_h5_params(dataset->words, dataset->word_count, params);
   if (*sentence) return DATASET_WRONG;
-  if (dataset->word_count <= SZGPU_H5_WORD_OPTIONS) dataset->words[SZGPU_H5_WORD_OPTIONS] = 0;
-  dataset->word_count = SZGPU_H5_USER_WORDS;
+  if (dataset->word_count < SZGPU_H5_WORD_OPTIONS)
+    szgpu_h5_cd_values(SZGPU_MODE_LOSSLESS, 0, dataset->words);
+  else if (dataset->word_count == SZGPU_H5_WORD_OPTIONS)
+    dataset->words[SZGPU_H5_WORD_OPTIONS] = 0;
+  dataset->word_count = szgpu_h5_user_words(dataset->words);
   return DATASET_FITS;
+}
+
+/* Values that have no bound, or that the user may not mean, are compressed losslessly: a tool that
+ * applies the filter to a whole file, or must apply it, then loses none of them. */
+static void make_lossless(dataset_filter *dataset, const char *note) {
+  unsigned *const words = dataset->words;
+  unsigned const kept = SZGPU_H5_ZSTD_LEVEL | SZGPU_H5_LINEAR;
+  unsigned const options = words[SZGPU_H5_WORD_OPTIONS] & kept;
+  dataset->word_count = szgpu_h5_cd_values(SZGPU_MODE_LOSSLESS, 0, words);
+  words[SZGPU_H5_WORD_OPTIONS] = options;
+  dataset->note = note;
+}
+
+/* A chunk, in values of the dataset. */
+typedef struct chunk_size {
+  int rank;
+  uint64_t dims[H5S_MAX_RANK];
+  uint64_t bytes;
+} chunk_size;
+
+static chunk_size size_of_chunk(const caller_hdf5 *caller, hid_t properties, hid_t type) {
+  hsize_t dims[H5S_MAX_RANK] = {0};
+  chunk_size chunk = {.rank = caller->H5Pget_chunk(properties, H5S_MAX_RANK, dims),
+                      .bytes = caller->H5Tget_size(type)};
+  for (int axis = 0; axis < chunk.rank && axis < H5S_MAX_RANK; axis++) {
+    chunk.dims[axis] = dims[axis];
+    chunk.bytes *= dims[axis]; /* under 2^64, or HDF5 had not taken the chunk */
+  }
+  return chunk;
+}
+
+/* Below LINE_BYTES a line of floats may be a coordinate, and a bound would save little: h5py's own
+ * chunks of longer lines begin at 8 KiB. Below CHUNK_BYTES hardly anything shrinks: an archive has
+ * at least 192. */
+enum { LEAST_LINE_BYTES = 4096, LEAST_CHUNK_BYTES = 512 };
+
+static void choose_mode(const value_kind *kind, const chunk_size *chunk, const szgpu_params *params,
+                        dataset_filter *dataset) {
+  bool const is_named = dataset->words[SZGPU_H5_WORD_OPTIONS] & SZGPU_H5_NAMED;
+  if (chunk->bytes < LEAST_CHUNK_BYTES)
+    dataset->note =
+        "chunks of less than 512 bytes hardly shrink: make them larger, ideally 1 to 16 MiB";
+  if (params->mode == SZGPU_MODE_LOSSLESS) return;
+  if (!kind->is_number)
+    make_lossless(dataset,
+                  "values of this type are compressed losslessly: a bound is for floats of 2, 4 or "
+                  "8 bytes and integers of 1, 2 or, signed, 4 bytes");
+  else if (params->mode == SZGPU_MODE_PWREL && kind->dtype > SZGPU_F64)
+    make_lossless(dataset,
+                  "values of this type are compressed losslessly: a bound relative to each "
+                  "value is for floats of 4 or 8 bytes");
+  else if (kind->is_integer && !is_named)
+    make_lossless(dataset,
+                  "integers are compressed losslessly, because they may be ids or masks: "
+                  "for a bound add 2048 to the options, as szgpu --h5-args --named does");
+  else if (chunk->rank == 1 && chunk->bytes < LEAST_LINE_BYTES && !is_named)
+    make_lossless(
+        dataset,
+        "chunks of one dim and less than 4 KiB are compressed losslessly, because they may "
+        "be coordinates: for a bound add 2048 to the options, as szgpu --h5-args --named "
+        "does");
 }
 
 /* Bytes that another filter has changed are not values: a bound on them would mean nothing. */
@@ -114,33 +203,47 @@ static dataset_verdict check_place(const caller_hdf5 *caller, hid_t properties,
     unsigned flags;
     H5Z_filter_t const id =
         caller->H5Pget_filter2(properties, (unsigned)i, &flags, NULL, NULL, 0, NULL, NULL);
-    DECLINE_IF(
-        i == 0 && id != SZGPU_H5_FILTER_ID,
-        "it must be the first filter: after another one, such as shuffle, there are no values");
-    DECLINE_IF(i > 0 && id == SZGPU_H5_FILTER_ID,
-               "it is listed twice: the second one finds no values");
+    DECLINE_IF(i == 0 && id != PLUGIN_FILTER_ID,
+               "it must be the first filter: after another one, such as shuffle, there are no "
+               "values; leave that one out");
+    DECLINE_IF(i > 0 && id == PLUGIN_FILTER_ID,
+               "it is listed twice: the second one finds no values; leave one out");
   }
   return DATASET_FITS;
 }
 
-/* A half as the bits of the f32 that it is. */
-static uint32_t f32_of_half(szgpu_dtype dtype, uint32_t half) {
-  uint32_t const sign = (half & 0x8000) << 16, magnitude = half & 0x7FFF;
-  float value;
-  if (dtype == SZGPU_BF16) return half << 16;
-  if (magnitude >= 0x7C00) return sign | 0x7F800000 | (magnitude - 0x7C00) << 13;
-  uint32_t bits = magnitude << 13; /* with an exponent that is too small by 112 */
-  memcpy(&value, &bits, sizeof value);
-  value *= 0x1p112f;
-  memcpy(&bits, &value, sizeof bits);
-  return sign | bits;
+/* The bits of the double that a shorter float is. */
+static uint64_t widen(const float_layout *layout, uint64_t bits) {
+  enum { BIAS = 1023, MANTISSA_BITS = 52 };
+  uint64_t const sign = bits >> layout->sign_bit & 1, hidden = (uint64_t)1 << layout->mantissa_bits;
+  uint64_t const most_exponent = ((uint64_t)1 << layout->exponent_bits) - 1;
+  uint64_t exponent = bits >> layout->exponent_bit & most_exponent, mantissa = bits & (hidden - 1);
+  size_t const shift = MANTISSA_BITS - layout->mantissa_bits;
+  if (exponent == most_exponent) {
+    exponent = 2 * BIAS + 1; /* not finite */
+  } else if (exponent > 0) {
+    exponent += BIAS - layout->bias;
+  } else if (mantissa > 0) { /* a denormal, which a double has as a normal number */
+    exponent = BIAS - layout->bias + 1;
+    for (; mantissa < hidden; mantissa *= 2) exponent--;
+  }
+  return sign << 63 | exponent << MANTISSA_BITS | (mantissa & (hidden - 1)) << shift;
 }
 
 /* The number of a value, by its bits; false if it is a signalling NaN, which would become another
- * one as a double. Without a name such a fill value is kept like any NaN. */
+ * one as a double. Without a name such a fill value is kept like any NaN. Computes with integers
+ * alone, because a program that calls HDF5 may flush denormals to zero, or trap exceptions. */
 static bool number_of(szgpu_dtype dtype, uint64_t bits, double *number) {
-  uint32_t single = (uint32_t)bits;
-  float value;
+  for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
+    if (floats[i].dtype != dtype || dtype == SZGPU_F64) continue;
+    const float_layout *const layout = &floats[i].layout;
+    uint64_t const quiet = (uint64_t)1 << (layout->mantissa_bits - 1);
+    uint64_t const infinity = (((uint64_t)1 << layout->exponent_bits) - 1) << layout->exponent_bit;
+    uint64_t const magnitude = bits & (((uint64_t)1 << layout->sign_bit) - 1);
+    uint64_t const wide = widen(layout, bits);
+    memcpy(number, &wide, sizeof wide);
+    return magnitude <= infinity || magnitude & quiet;
+  }
   switch (dtype) {
     case SZGPU_F64:
       memcpy(number, &bits, sizeof bits);
@@ -154,26 +257,15 @@ static bool number_of(szgpu_dtype dtype, uint64_t bits, double *number) {
     case SZGPU_I32:
       *number = (int32_t)bits;
       return true;
-    case SZGPU_U8:
-    case SZGPU_U16:
-    case SZGPU_FP8:
-      *number = (double)bits;
+    default:
+      *number = (uint16_t)bits;
       return true;
-    case SZGPU_F16:
-    case SZGPU_BF16:
-      single = f32_of_half(dtype, single);
-      break;
-    case SZGPU_F32:
-      break;
   }
-  memcpy(&value, &single, sizeof value);
-  *number = (double)value;
-  return !((single & 0x7FFFFFFF) > 0x7F800000 && !(single & 0x00400000));
 }
 
 /* Sets *own_fill to fill, with the fill value in it, if the user set one; else to NULL. */
 static dataset_verdict take_fill(const caller_hdf5 *caller, hid_t properties, hid_t type,
-                                 szgpu_dtype dtype, double *fill, const double **own_fill,
+                                 const value_kind *kind, double *fill, const double **own_fill,
                                  const char **sentence) {
   H5D_fill_value_t defined;
   uint64_t bits = 0; /* of the value, which HDF5 gives in its type */
@@ -183,33 +275,51 @@ static dataset_verdict take_fill(const caller_hdf5 *caller, hid_t properties, hi
   if (defined != H5D_FILL_VALUE_USER_DEFINED) return DATASET_FITS;
   WRONG_IF(caller->H5Pget_fill_value(properties, type, &bits) < 0,
            "HDF5 does not give the fill value");
-  if (number_of(dtype, bits, fill)) *own_fill = fill;
+  if (kind->is_big_endian) values_swap(&bits, value_bytes(kind->dtype), 1);
+  if (number_of(kind->dtype, bits, fill)) *own_fill = fill;
+  return DATASET_FITS;
+}
+
+/* Puts the chunk's dims, and what else the filter must know of the dataset, behind the user's
+ * words. fill: its own fill value, or NULL. */
+static dataset_verdict add_words(const value_kind *kind, const chunk_size *chunk,
+                                 const double *fill, dataset_filter *dataset,
+                                 const char **sentence) {
+  uint64_t dims[H5S_MAX_RANK];
+  size_t const user_count = dataset->word_count;
+  memcpy(dims, chunk->dims, sizeof dims);
+  if (chunk->rank > 0) dims[chunk->rank - 1] *= kind->parts;
+  size_t const word_count =
+      szgpu_h5_set_chunk(kind->dtype, chunk->rank, dims, fill, dataset->words);
+  DECLINE_IF(word_count == 0,
+             "a dim of the chunk, or all but the last three together, is over 2^32");
+  if (kind->is_big_endian) dataset->words[user_count + SZGPU_H5_CHUNK_TYPE] |= SZGPU_H5_BIG_ENDIAN;
+  dataset->word_count = word_count;
   return DATASET_FITS;
 }
 
 dataset_verdict dataset_examine(const caller_hdf5 *caller, hid_t properties, hid_t type,
                                 bool wants_words, dataset_filter *dataset, const char **sentence) {
-  hsize_t sizes[H5S_MAX_RANK];
-  uint64_t dims[H5S_MAX_RANK] = {0};
-  szgpu_dtype dtype;
+  szgpu_params params;
   double fill = 0;
   const double *own_fill = NULL;
+  dataset->note = NULL;
   WRONG_IF(!caller->has_all,
            "the program does not export all functions of its HDF5: link the shared libhdf5, or all "
            "of the static one with -rdynamic");
   DECLINE_IF(properties < 0, "it compresses chunks of datasets, not the links of a group");
-  dataset_verdict verdict = take_words(caller, properties, dataset, sentence);
+  dataset_verdict verdict = take_words(caller, properties, dataset, &params, sentence);
   if (verdict == DATASET_FITS) verdict = check_place(caller, properties, sentence);
   if (verdict != DATASET_FITS) return verdict;
-  DECLINE_IF(!dtype_of(caller, type, &dtype),
-             "the values are not floats of 2, 4 or 8 bytes or integers of 1, 2 or, signed, 4 bytes "
-             "in this machine's byte order");
-  if (wants_words) verdict = take_fill(caller, properties, type, dtype, &fill, &own_fill, sentence);
+  value_kind const kind = kind_of(caller, type);
+  chunk_size const chunk = size_of_chunk(caller, properties, type);
+  choose_mode(&kind, &chunk, &params, dataset);
+  if (wants_words && kind.is_number)
+    verdict = take_fill(caller, properties, type, &kind, &fill, &own_fill, sentence);
   if (verdict != DATASET_FITS) return verdict;
-  int const rank = caller->H5Pget_chunk(properties, H5S_MAX_RANK, sizes);
-  for (int axis = 0; axis < rank && axis < H5S_MAX_RANK; axis++) dims[axis] = sizes[axis];
-  size_t const word_count = szgpu_h5_set_chunk(dtype, rank, dims, own_fill, dataset->words);
-  DECLINE_IF(word_count == 0, "more than 4 dims of a chunk are not 1");
-  dataset->word_count = word_count;
-  return DATASET_FITS;
+  verdict = add_words(&kind, &chunk, own_fill, dataset, sentence);
+  if (verdict != DATASET_FITS) return verdict;
+  szgpu_shape shape;
+  *sentence = szgpu_h5_chunk(dataset->words, dataset->word_count, &params, &shape);
+  return *sentence ? DATASET_WRONG : DATASET_FITS;
 }

@@ -10,9 +10,14 @@
 
 #include "caller_hdf5.h"
 
+/* The filter's number in this plugin. A second plugin is built with another one. */
+#ifndef PLUGIN_FILTER_ID
+#define PLUGIN_FILTER_ID SZGPU_H5_FILTER_ID
+#endif
+
 typedef enum dataset_verdict {
   DATASET_FITS,
-  DATASET_DECLINED, /* the filter cannot compress these chunks, or not within the bound */
+  DATASET_DECLINED, /* the filter cannot compress these chunks */
   DATASET_WRONG     /* the user's request fits no dataset, or HDF5 failed */
 } dataset_verdict;
 
@@ -20,6 +25,7 @@ typedef struct dataset_filter {
   unsigned flags; /* of the filter */
   size_t word_count;
   unsigned words[SZGPU_H5_MOST_WORDS]; /* cd_values: the user's and, if it fits, the chunk's */
+  const char *note; /* if it fits, but is not compressed as asked: why; else NULL */
 } dataset_filter;
 
 /* properties: the creation properties, < 0 if HDF5 passes none; type: of the values in the file.

@@ -15,8 +15,11 @@
 
 #include "caller_hdf5.h"
 #include "chunk_codec.h"
+#include "chunk_values.h"
 #include "dataset.h"
 #include "environment.h"
+#include "listener.h"
+#include "plain_chunk.h"
 
 /* A sentence and the line of this file that it comes from. */
 typedef struct szgpu_fault {
@@ -75,7 +78,9 @@ done:
 }
 
 /* HDF5 calls it next, even if it leaves out an optional filter. Adds to cd_values, which HDF5
- * stores with the dataset, what the filter must know of it. Adds nothing if the filter declined. */
+ * stores with the dataset, what the filter must know of it. Adds nothing if the filter declined.
+ * Whoever listens hears here why the dataset is not compressed as asked: HDF5 calls can_apply also
+ * when a dataset is written that exists. */
 static herr_t set_local(hid_t properties, hid_t type, hid_t space) {
   caller_hdf5 *const caller = caller_hdf5_of(__builtin_return_address(0));
   herr_t answer = -1;
@@ -87,8 +92,10 @@ static herr_t set_local(hid_t properties, hid_t type, hid_t space) {
   dataset_verdict const verdict =
       dataset_examine(caller, properties, type, true, &dataset, &sentence);
   FAIL_IF(verdict == DATASET_WRONG, "szgpu: %s", sentence);
+  if (verdict == DATASET_FITS) sentence = dataset.note; /* or NULL */
+  FAIL_IF(sentence && !listener_agrees(sentence), "szgpu: %s", sentence);
   if (properties >= 0)
-    FAIL_IF(caller->H5Pmodify_filter(properties, SZGPU_H5_FILTER_ID, dataset.flags,
+    FAIL_IF(caller->H5Pmodify_filter(properties, PLUGIN_FILTER_ID, dataset.flags,
                                      dataset.word_count, dataset.words) < 0,
             "szgpu: cd_values cannot be stored");
   answer = 0;
@@ -97,50 +104,122 @@ done:
   return answer;
 }
 
+/* What a call of the filter is about. */
+typedef struct chunk_call {
+  caller_hdf5 *caller;
+  environment settings;
+  szgpu_params params;
+  szgpu_shape shape;
+  size_t field_bytes;
+  bool is_optional;
+  bool is_named;   /* else coordinates are stored losslessly */
+  bool is_swapped; /* the dataset's byte order is not the machine's */
+} chunk_call;
+
+static const char *read_words(chunk_call *call, size_t word_count, const unsigned *words) {
+  const char *const sentence = szgpu_h5_chunk(words, word_count, &call->params, &call->shape);
+  if (sentence) return sentence;
+  unsigned const type = words[szgpu_h5_user_words(words) + SZGPU_H5_CHUNK_TYPE];
+  call->is_swapped = type & SZGPU_H5_BIG_ENDIAN;
+  call->is_named = words[SZGPU_H5_WORD_OPTIONS] & SZGPU_H5_NAMED;
+  call->field_bytes = chunk_field_bytes(&call->shape);
+  return call->field_bytes ? NULL : "cd_values state a size that no chunk has";
+}
+
+static void swap(const chunk_call *call, void *values) {
+  size_t const width = value_bytes(call->shape.dtype);
+  if (call->is_swapped) values_swap(values, width, call->field_bytes / width);
+}
+
+/* Coordinates and times are worth more than the bytes that a bound would save. */
+static void spare_coordinates(chunk_call *call, const void *values) {
+  szgpu_dtype const dtype = call->shape.dtype;
+  bool const is_float =
+      dtype == SZGPU_F32 || dtype == SZGPU_F64 || dtype == SZGPU_F16 || dtype == SZGPU_BF16;
+  if (call->is_named || call->params.mode == SZGPU_MODE_LOSSLESS || !is_float) return;
+  if (!values_have_two_slopes(dtype, values, call->field_bytes / value_bytes(dtype))) return;
+  szgpu_params lossless = SZGPU_PARAMS_DEFAULTS;
+  lossless.mode = SZGPU_MODE_LOSSLESS;
+  lossless.layout = call->params.layout;
+  lossless.zstd_level = call->params.zstd_level;
+  call->params = lossless;
+}
+
+/* Returns the size of what it made of a chunk; 0: nothing, and why, or "" if an optional filter had
+ * better leave the chunk as it is. */
+static size_t compress(chunk_call *call, void *chunk, void **made, char *why) {
+  const char *sentence = NULL;
+  swap(call, chunk);
+  spare_coordinates(call, chunk);
+  size_t made_bytes =
+      chunk_compress(call->caller, &call->settings, &call->params, &call->shape, chunk, made, why);
+  size_t const most_bytes =
+      call->is_optional ? call->field_bytes - 1 : call->field_bytes + PLAIN_CHUNK_HEAD_BYTES;
+  if (made_bytes > 0 && made_bytes <= most_bytes) return made_bytes;
+  swap(call, chunk); /* back, for the chunk stays as it is */
+  if (made_bytes == 0) return 0;
+  call->caller->H5free_memory(*made);
+  if (call->is_optional) return 0;
+  made_bytes = plain_chunk_make(call->caller, chunk, call->field_bytes, made, &sentence);
+  if (made_bytes == 0) snprintf(why, CHUNK_SENTENCE_BYTES, "szgpu: chunk: %s", sentence);
+  return made_bytes;
+}
+
+static size_t restore(const chunk_call *call, const void *stored, size_t stored_bytes, void **made,
+                      char *why) {
+  const char *sentence = NULL;
+  size_t made_bytes;
+  if (plain_chunk_is_one(stored, stored_bytes)) {
+    made_bytes =
+        plain_chunk_restore(call->caller, stored, stored_bytes, call->field_bytes, made, &sentence);
+    if (made_bytes == 0) snprintf(why, CHUNK_SENTENCE_BYTES, "szgpu: chunk: %s", sentence);
+    return made_bytes;
+  }
+  made_bytes = chunk_restore(call->caller, &call->settings, &call->shape, call->field_bytes, stored,
+                             stored_bytes, made, why);
+  if (made_bytes > 0) swap(call, *made);
+  return made_bytes;
+}
+
 /* Compresses or restores the chunk in *buffer and replaces it. Returns the size of the new one,
  * or 0 on failure; an optional filter then leaves the chunk as it is. */
 static size_t filter(unsigned flags, size_t word_count, const unsigned words[], size_t byte_count,
                      size_t *buffer_bytes, void **buffer) {
-  caller_hdf5 *const caller = caller_hdf5_of(__builtin_return_address(0));
+  bool const is_reverse = flags & H5Z_FLAG_REVERSE;
+  chunk_call call = {.caller = caller_hdf5_of(__builtin_return_address(0)),
+                     .is_optional = flags & H5Z_FLAG_OPTIONAL};
   size_t made_bytes = 0;
   void *made = NULL;
   szgpu_fault fault = {0};
-  environment settings;
-  szgpu_params params;
-  szgpu_shape shape;
   char why[CHUNK_SENTENCE_BYTES] = "";
-  if (!caller) return 0;
-  const char *sentence = szgpu_h5_chunk(words, word_count, &params, &shape);
+  if (!call.caller) return 0;
+  const char *sentence = read_words(&call, word_count, words);
   FAIL_IF(sentence, "szgpu: %s", sentence);
-  size_t const field_bytes = chunk_field_bytes(&shape);
-  FAIL_IF(field_bytes == 0, "szgpu: cd_values state a size that no chunk has");
-  if (flags & H5Z_FLAG_REVERSE) {
-    sentence = environment_read_to_restore(&settings);
-    FAIL_IF(sentence, "szgpu: %s", sentence);
-    FAIL_IF(field_bytes > UINT32_MAX && !caller->has_large_chunks,
+  sentence =
+      is_reverse ? environment_read_to_restore(&call.settings) : environment_read(&call.settings);
+  FAIL_IF(sentence, "szgpu: %s", sentence);
+  if (is_reverse) {
+    FAIL_IF(call.field_bytes > UINT32_MAX && !call.caller->has_large_chunks,
             "szgpu: cd_values state a size that no chunk has");
-    made_bytes =
-        chunk_restore(caller, &settings, &shape, field_bytes, *buffer, byte_count, &made, why);
+    made_bytes = restore(&call, *buffer, byte_count, &made, why);
   } else {
-    sentence = environment_read(&settings);
-    FAIL_IF(sentence, "szgpu: %s", sentence);
-    FAIL_IF(byte_count != field_bytes, "szgpu: the chunk has %zu bytes, its values %zu", byte_count,
-            field_bytes);
-    made_bytes = chunk_compress(caller, &settings, &params, &shape, *buffer, &made, why);
+    FAIL_IF(byte_count != call.field_bytes, "szgpu: the chunk has %zu bytes, its values %zu",
+            byte_count, call.field_bytes);
+    made_bytes = compress(&call, *buffer, &made, why);
   }
   FAIL_IF(made_bytes == 0, "%s", why);
-  caller->H5free_memory(*buffer);
+  call.caller->H5free_memory(*buffer);
   *buffer = made;
   *buffer_bytes = made_bytes;
 done:
   /* An optional filter that leaves a chunk as it is reports no error. */
-  if ((flags & H5Z_FLAG_REVERSE) || !(flags & H5Z_FLAG_OPTIONAL)) push(caller, &fault, __func__);
+  if (is_reverse || !call.is_optional) push(call.caller, &fault, __func__);
   return made_bytes;
 }
 
 static const H5Z_class2_t filter_class = {
     .version = H5Z_CLASS_T_VERS,
-    .id = SZGPU_H5_FILTER_ID,
+    .id = PLUGIN_FILTER_ID,
     .encoder_present = 1,
     .decoder_present = 1,
     .name = "szgpu",

@@ -3,6 +3,7 @@
  */
 #include "archive.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -29,7 +30,7 @@ int inspect_whole_archive(const struct report *report, const char *name, const v
   szgpu_status status = inspect_archive(archive, archive_bytes, info);
   if (status == SZGPU_OK && info->archive_bytes > archive_bytes) status = SZGPU_TRUNCATED;
   if (status == SZGPU_OK && info->archive_bytes < archive_bytes) status = SZGPU_TRAILING_BYTES;
-  if (status == SZGPU_NOT_AN_ARCHIVE && begins_a_series(archive, archive_bytes))
+  if (status == SZGPU_NOT_AN_ARCHIVE && begins_a_series(archive, archive_bytes) == SZGPU_OK)
     return report_failure(report, CODE_USAGE, name,
                           "is a series, which cannot be read from a pipe; name the file");
   return status == SZGPU_OK ? CODE_OK : report_status(report, name, status, NULL);
@@ -46,6 +47,14 @@ int archive_check_decoder(const struct report *report, const szgpu_options *cont
                         refusal, szgpu_decoder_name(context->decoder), names.text);
 }
 
+bool info_is_of_empty_file(const szgpu_info *info) {
+  return (info->source & SZGPU_SOURCE_EMPTY) != 0;
+}
+
+uint64_t info_value_bytes(const szgpu_info *info) {
+  return info_is_of_empty_file(info) ? 0 : info->field_bytes;
+}
+
 struct words words_for_bound(const szgpu_info *info) {
   struct words words = {"lossless"};
   if (info->mode == SZGPU_MODE_PWREL)
@@ -55,29 +64,54 @@ struct words words_for_bound(const szgpu_info *info) {
   return words;
 }
 
+const char *words_before_range(const szgpu_info *info) {
+  return info->value_range < DBL_MAX ? "" : "over ";
+}
+
 double archive_ratio(const szgpu_info *info) {
-  return info->archive_bytes ? (double)info->field_bytes / (double)info->archive_bytes : 0;
+  return info->archive_bytes ? (double)info_value_bytes(info) / (double)info->archive_bytes : 0;
 }
 
 double gigabytes_per_second(uint64_t byte_count, double seconds) {
   return seconds > 0 ? (double)byte_count * 1e-9 / seconds : 0;
 }
 
+static void json_bits(struct json *json, const char *key, uint64_t bits, szgpu_dtype dtype) {
+  char text[24];
+  snprintf(text, sizeof text, "0x%0*" PRIx64, (int)(2 * dtype_bytes(dtype)), bits);
+  json_text(json, key, text);
+}
+
+/* Fill values; those after the first are in lists of their own. */
+static void json_fills(struct json *json, const szgpu_info *info) {
+  szgpu_dtype const dtype = info->shape.dtype;
+  json_bool(json, "has_fill", info->has_fill != 0);
+  if (!info->has_fill) return;
+  json_real(json, "fill", info->fill);
+  json_bits(json, "fill_bits", info->fill_bits, dtype);
+  json_open(json, "more_fills", '[');
+  for (uint32_t i = 0; i < info->more_fill_count; i++) json_real(json, NULL, info->more_fills[i]);
+  json_close(json, ']');
+  json_open(json, "more_fill_bits", '[');
+  for (uint32_t i = 0; i < info->more_fill_count; i++)
+    json_bits(json, NULL, info->more_fill_bits[i], dtype);
+  json_close(json, ']');
+}
+
 void json_info(struct json *json, const szgpu_info *info) {
-  char fill_bits[24];
   json_text(json, "dtype", words_for_dtype(info->shape.dtype));
-  json_counts(json, "dims", info->shape.dims, info->shape.ndim);
+  json_counts(json, "dims", info_is_of_empty_file(info) ? (uint64_t[]){0} : info->shape.dims,
+              info->shape.ndim);
   json_text(json, "mode", words_for_mode(info->mode));
   json_real(json, "bound", info->bound);
   json_real(json, "absolute_bound", info->absolute_bound);
   json_real(json, "step", info->step);
   json_real(json, "value_range", info->value_range);
-  json_bool(json, "has_fill", info->has_fill != 0);
-  if (info->has_fill) {
-    snprintf(fill_bits, sizeof fill_bits, "0x%0*" PRIx64, (int)(2 * dtype_bytes(info->shape.dtype)),
-             info->fill_bits);
-    json_real(json, "fill", info->fill);
-    json_text(json, "fill_bits", fill_bits);
+  json_fills(json, info);
+  json_bool(json, "has_limits", info->has_limits != 0);
+  if (info->has_limits) {
+    json_real(json, "least", info->least);
+    json_real(json, "greatest", info->greatest);
   }
   json_bool(json, "from_npy", (info->source & SZGPU_SOURCE_NPY) != 0);
   json_bool(json, "fortran_order", (info->source & SZGPU_SOURCE_FORTRAN) != 0);
@@ -92,7 +126,7 @@ void json_info(struct json *json, const szgpu_info *info) {
   json_close(json, ']');
   json_count(json, "frame_rows", info->frame_rows);
   json_count(json, "frames", info->frame_count);
-  json_count(json, "field_bytes", info->field_bytes);
+  json_count(json, "field_bytes", info_value_bytes(info));
   json_count(json, "archive_bytes", info->archive_bytes);
   json_real(json, "ratio", archive_ratio(info));
 }

@@ -8,6 +8,8 @@
 #include "json.h"
 #include "report.h"
 
+#include <stdbool.h>
+
 /* szgpu_inspect, with struct_bytes set. */
 szgpu_status inspect_archive(const void *archive, size_t archive_bytes, szgpu_info *info);
 /* An input_wanted: the size that the header states. */
@@ -19,8 +21,15 @@ int inspect_whole_archive(const struct report *report, const char *name, const v
 int archive_check_decoder(const struct report *report, const szgpu_options *context,
                           const char *name, const szgpu_info *info);
 
+/* Whether what was compressed was an empty file: the archive has a value in its place. */
+bool info_is_of_empty_file(const szgpu_info *info);
+/* The bytes of the values that were compressed. */
+uint64_t info_value_bytes(const szgpu_info *info);
+
 /* "bound 1e-3", or "lossless". */
 struct words words_for_bound(const szgpu_info *info);
+/* "over ", if the range is greater than every number, and the greatest number is stated; or "". */
+const char *words_before_range(const szgpu_info *info);
 /* The field's bytes divided by the archive's. */
 double archive_ratio(const szgpu_info *info);
 /* The members of every JSON object about an archive. */

@@ -79,15 +79,16 @@ static void print_line(const struct check *work) {
   fputs(": OK\n", out);
   if (work->job->report.is_verbose)
     fprintf(out, "  %s %s, %s, %.3g s, %.3g GB/s\n", words_for_dtype(info->shape.dtype),
-            words_for_dims(&info->shape).text, words_for_bytes(info->field_bytes).text,
-            work->seconds, gigabytes_per_second(info->field_bytes, work->seconds));
+            info_is_of_empty_file(info) ? "0" : words_for_dims(&info->shape).text,
+            words_for_bytes(info_value_bytes(info)).text, work->seconds,
+            gigabytes_per_second(info_value_bytes(info), work->seconds));
 }
 
 static void print_json(const struct check *work) {
   struct json json = report_json(&work->job->report);
   json_info(&json, &work->info);
   json_real(&json, "seconds", work->seconds);
-  json_real(&json, "gb_per_s", gigabytes_per_second(work->info.field_bytes, work->seconds));
+  json_real(&json, "gb_per_s", gigabytes_per_second(info_value_bytes(&work->info), work->seconds));
   json_count(&json, "exit_code", CODE_OK);
   json_end(&json);
 }

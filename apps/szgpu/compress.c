@@ -57,17 +57,18 @@ static void print_line(const struct writing *writing) {
   print_name(out, shown_output(writing->output.name));
   if (work->job->options->series) fprintf(out, " step %" PRIu64, writing->step);
   fprintf(out, "  ratio %.2f  %s -> %s  %s  %.3g GB/s", archive_ratio(info),
-          words_for_bytes(info->field_bytes).text, words_for_bytes(info->archive_bytes).text,
-          words_for_bound(info).text, gigabytes_per_second(info->field_bytes, work->seconds));
+          words_for_bytes(info_value_bytes(info)).text, words_for_bytes(info->archive_bytes).text,
+          words_for_bound(info).text, gigabytes_per_second(info_value_bytes(info), work->seconds));
   if (work->job->options->is_verified) metrics_print(&work->metrics, out);
   fputc('\n', out);
   if (!work->job->report.is_verbose) return;
   fprintf(out, "  %s %s, shape from %s, ", words_for_dtype(info->shape.dtype),
           words_for_dims(&info->shape).text, work->field.shape_origin);
   if (writing->trial_count > 0) fprintf(out, "bound found in %d trials, ", writing->trial_count);
-  if (work->fill_origin) fprintf(out, "fill %g from %s, ", work->params.fill, work->fill_origin);
-  fprintf(out, "%s %g, range %g, step %g, frames %" PRIu64 ", %.3g s\n", words_for_mode(info->mode),
-          info->bound, info->value_range, info->step, info->frame_count, work->seconds);
+  fills_print(&work->fills, out);
+  fprintf(out, "%s %g, range %s%g, step %g, frames %" PRIu64 ", %.3g s\n",
+          words_for_mode(info->mode), info->bound, words_before_range(info), info->value_range,
+          info->step, info->frame_count, work->seconds);
 }
 
 static void print_json(const struct writing *writing) {
@@ -79,9 +80,10 @@ static void print_json(const struct writing *writing) {
   json_info(&json, info);
   json_text(&json, "predictor", words_for_predictor(work->job->options->params.predictor));
   json_text(&json, "shape_from", work->field.shape_origin);
-  if (work->fill_origin) json_text(&json, "fill_from", work->fill_origin);
+  fills_print_json(&work->fills, &json);
+  packing_print_json(&work->field.dataset, info, &json);
   json_real(&json, "seconds", work->seconds);
-  json_real(&json, "gb_per_s", gigabytes_per_second(info->field_bytes, work->seconds));
+  json_real(&json, "gb_per_s", gigabytes_per_second(info_value_bytes(info), work->seconds));
   if (work->job->options->is_verified) {
     json_real(&json, "verify_seconds", work->verify_seconds);
     metrics_print_json(&work->metrics, &json);
@@ -136,8 +138,9 @@ static int run(struct writing *writing) {
   if (code == CODE_OK) code = compression_open(work);
   if (code != CODE_OK) return code;
   code = open_output(writing);
-  bool const is_in_frames = options_frame_by_frame(job->options) != NULL;
+  bool is_in_frames = options_frame_by_frame(job->options) != NULL;
   if (code == CODE_OK) code = is_in_frames ? in_frames_load(work) : compression_load(work);
+  is_in_frames = is_in_frames && !work->field.is_empty;
   double const target_ratio = job->options->target_ratio;
   if (code == CODE_OK && target_ratio > 0)
     code = target_find(work, target_ratio, &writing->trial_count);
@@ -151,6 +154,7 @@ static int run(struct writing *writing) {
     if (code == CODE_OK) code = write_archive(writing);
   }
   if (code != CODE_OK || report->is_quiet) return code;
+  tell_packing(report, work->name, &work->field.dataset, &work->info);
   if (report->is_json)
     print_json(writing);
   else

@@ -21,21 +21,74 @@ int compression_open(struct compression *work) {
   return input_open_field(report, report->file, &work->input);
 }
 
+int compression_keep_fills(struct compression *work) {
+  const struct report *const report = &work->job->report;
+  szgpu_params *const params = &work->params;
+  struct fills *const fills = &work->fills;
+  if (fills->count > MOST_FILLS) fills_keep_found(fills);
+  if (fills->count > MOST_FILLS)
+    return report_failure(report, CODE_USAGE, work->name,
+                          "has %d kinds of missing values, and 4 can be kept; compress it "
+                          "losslessly, or write some of them as another",
+                          fills->count);
+  if (fills->has_valid && params->mode == SZGPU_MODE_PWREL)
+    return report_failure(report, CODE_USAGE, work->name,
+                          "has valid values from %g to %g by its attributes, which -m pwrel cannot "
+                          "keep to; use -m rel or -m abs",
+                          fills->valid_least, fills->valid_greatest);
+  if ((fills->has_valid || fills->count > 1) && params->greatest > 0)
+    return report_failure(
+        report, CODE_USAGE, work->name, "has %s, which --greatest does not look for; leave it out",
+        fills->has_valid ? "valid values by its attributes" : "several missing values");
+  params->has_fill = fills->count > 0;
+  params->fill = fills->count > 0 ? fills->values[0] : 0;
+  params->more_fill_count = fills->count > 1 ? (uint32_t)fills->count - 1 : 0;
+  for (int i = 1; i < fills->count; i++) params->more_fills[i - 1] = fills->values[i];
+  params->has_valid = fills->has_valid;
+  params->valid_least = fills->has_valid ? fills->valid_least : 0;
+  params->valid_greatest = fills->has_valid ? fills->valid_greatest : 0;
+  return CODE_OK;
+}
+
+/* What options and attributes name. */
+static int find_fills(struct compression *work) {
+  const struct report *const report = &work->job->report;
+  const struct dataset *const dataset = &work->field.dataset;
+  szgpu_dtype const dtype = work->field.shape.dtype;
+  struct fills *const fills = &work->fills;
+  *fills = work->job->options->fills;
+  for (int i = 0; i < fills->count; i++)
+    if (!dtype_has_value(dtype, fills->values[i]))
+      return report_failure(report, CODE_USAGE, work->name,
+                            "holds %s values, and --fill %g does not fit %s; correct it",
+                            words_for_dtype(dtype), fills->values[i], words_for_dtype(dtype));
+  if (dataset->fault) return report_failure(report, CODE_USAGE, work->name, "%s", dataset->fault);
+  for (int i = 0; i < dataset->fills.count; i++)
+    fills_add(fills, dataset->fills.values[i], dataset->fills.origins[i]);
+  if (dataset->fills.has_valid)
+    fills_limit(fills, dataset->fills.valid_least, dataset->fills.valid_greatest);
+  fills_fit(fills, dtype);
+  if (fills->count <= MOST_FILLS) return CODE_OK;
+  if (work->field.values)
+    fills_look(fills, dtype, work->field.values, shape_values(&work->field.shape));
+  return CODE_OK;
+}
+
 static int set_params(struct compression *work) {
-  const struct dataset *dataset = &work->field.dataset;
   szgpu_params *const params = &work->params;
   *params = work->job->options->params;
-  params->source = work->field.source;
-  if (dataset->has_fill && !params->has_fill && params->mode != SZGPU_MODE_LOSSLESS) {
-    params->has_fill = 1;
-    params->fill = dataset->fill;
-    work->fill_origin = dataset->fill_origin;
+  if (work->field.is_empty) { /* every decoder of the CPU reads the linear layout */
+    *params = (szgpu_params)SZGPU_PARAMS_DEFAULTS;
+    params->mode = SZGPU_MODE_LOSSLESS;
+    params->layout = SZGPU_LAYOUT_LINEAR;
   }
-  szgpu_dtype const dtype = work->field.shape.dtype;
-  if (!params->has_fill || dtype_has_value(dtype, params->fill)) return CODE_OK;
-  return report_failure(&work->job->report, CODE_USAGE, work->name,
-                        "holds %s values, and --fill %g does not fit %s; correct it",
-                        words_for_dtype(dtype), params->fill, words_for_dtype(dtype));
+  params->source = work->field.source;
+  if (params->mode == SZGPU_MODE_LOSSLESS) return CODE_OK;
+  /* Who wrote a dataset may have said nothing about what is missing. */
+  if (work->input.dataset && params->greatest == 0) params->keep |= SZGPU_KEEP_MISSING;
+  int const code = find_fills(work);
+  bool const are_looked_at = work->field.values || work->fills.count <= MOST_FILLS;
+  return code == CODE_OK && are_looked_at ? compression_keep_fills(work) : code;
 }
 
 int compression_load(struct compression *work) {

@@ -19,7 +19,7 @@ struct compression {
   struct field field;
   struct dataset_rows rows; /* of a dataset that is read frame by frame */
   szgpu_params params;      /* what the options and the field say; callers may change the bound */
-  const char *fill_origin;  /* of a dataset's fill value, if params has it; else NULL */
+  struct fills fills;       /* that options and attributes name; params has them */
   struct memory archive;
   size_t archive_bytes;
   szgpu_info info;
@@ -35,11 +35,15 @@ int compression_open(struct compression *work);
 /* Reads the field, and warns of what options say about it. */
 int compression_load(struct compression *work);
 int compression_read(struct compression *work); /* the same if the input is loaded already */
+/* Puts what is missing into params. compression_read does so, unless more fill values are named
+ * than an archive has and the field is not in memory: then fills_look has to see all of it first.
+ */
+int compression_keep_fills(struct compression *work);
 /* Warns of what the values and the bound in params say about each other. */
 int compression_warn(struct compression *work);
 /* Makes the archive and its info, under params; again if there is one already. */
 int compression_make(struct compression *work);
-/* Restores the archive in memory and compares. CODE_BOUND: a value is over the bound. */
+/* Restores the archive in memory and compares. CODE_BOUND: a value exceeds the bound. */
 int compression_verify(struct compression *work);
 /* What follows from the status of restoring it and, if that is SZGPU_OK, from metrics. */
 int compression_judge(const struct compression *work, szgpu_status status);

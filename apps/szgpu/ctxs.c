@@ -3,6 +3,9 @@
  */
 #include "ctxs.h"
 
+#include <unistd.h>
+
+#include "launcher.h"
 #include "memory.h"
 
 /* The library opens a GPU when a frame needs it, which might be never; so a wrong index is told of
@@ -45,6 +48,7 @@ static int wanted_ctxs(const struct options *options) {
 int ctxs_create(const struct options *options, struct progress *progress, struct ctxs *ctxs) {
   szgpu_options settings = options->context;
   int const wanted = wanted_ctxs(options);
+  if (settings.threads == 0) settings.threads = launcher_threads(sysconf(_SC_NPROCESSORS_ONLN));
   if (progress->is_wanted) {
     settings.progress = progress_tick;
     settings.progress_user = progress;

@@ -158,6 +158,26 @@ static bool dtype_of_raw(const struct options *options, const struct input *inpu
   return is_known || options->has_dtype || options->params.mode == SZGPU_MODE_LOSSLESS;
 }
 
+/* Its archive is lossless, whatever is asked for. */
+static int read_empty(const struct report *report, const struct options *options,
+                      const struct input *input, struct field *field) {
+  static const unsigned char value_in_its_place = 0;
+  const char *const reason = options->has_dims ? "so it has none of the values of -d; leave -d out"
+                             : options->target_ratio > 0 ? "so no bound gives a ratio; use -e"
+                             : options->sweep_count > 0
+                                 ? "so there are no bounds to compare; leave it out"
+                                 : NULL;
+  if (reason)
+    return report_failure(report, CODE_USAGE, shown_input(input->name), "is empty, %s", reason);
+  field->is_empty = true;
+  field->values = &value_in_its_place;
+  field->byte_count = 1;
+  field->shape = (szgpu_shape){.dtype = SZGPU_U8, .ndim = 1, .dims = {1}};
+  field->shape_origin = "file";
+  field->source = SZGPU_SOURCE_EMPTY;
+  return CODE_OK;
+}
+
 static int read_raw(const struct report *report, const struct options *options,
                     const struct input *input, struct field *field) {
   const char *name = shown_input(input->name);
@@ -178,8 +198,7 @@ static int read_raw(const struct report *report, const struct options *options,
         words_for_dtype(field->shape.dtype));
   field->values = input->bytes;
   field->byte_count = input->total_bytes;
-  if (field->byte_count == 0)
-    return report_failure(report, CODE_USAGE, name, "is empty; there is nothing to compress");
+  if (field->byte_count == 0) return read_empty(report, options, input, field);
   field->has_npy_header = npy_begins(input->bytes, input->byte_count);
   field->stated_by = "name";
   field->stated_shape.dtype = field->shape.dtype;
@@ -304,6 +323,18 @@ uint64_t field_wanted_by_archive(const struct input *input, const void *user) {
   return bytes_of_field(&info->shape, npy.header_bytes);
 }
 
+static int read_empty_original(const struct report *report, const struct input *input,
+                               struct field *field) {
+  static const unsigned char value_in_its_place = 0;
+  if (input->total_bytes > 0 || input->dataset)
+    return report_failure(report, CODE_USAGE, shown_input(input->name),
+                          "is not empty, but what was compressed was; name the file that was "
+                          "compressed");
+  field->values = &value_in_its_place;
+  field->byte_count = 1;
+  return CODE_OK;
+}
+
 int field_read_original(const struct report *report, const szgpu_info *info, struct input *input,
                         struct field *field) {
   const char *name = shown_input(input->name);
@@ -314,6 +345,7 @@ int field_read_original(const struct report *report, const szgpu_info *info, str
                           .stated_by = "",
                           .dataset = DATASET_NONE};
   int code = CODE_OK;
+  if (info->source & SZGPU_SOURCE_EMPTY) return read_empty_original(report, input, field);
   if (input->dataset)
     code = open_dataset(report, NULL, input, field);
   else if (original_is_npy(info, input))

@@ -19,8 +19,9 @@ struct field {
   szgpu_shape stated_shape; /* what header, dataset or name say, in their order; ndim 0: nothing */
   const char *stated_by;    /* "header", "dataset" or "name" */
   bool has_npy_header;      /* although it was read as raw values */
+  bool is_empty;            /* the file is: the field is one value in its place */
   struct memory copy;     /* holds values that had to be swapped, aligned or read from a dataset */
-  struct dataset dataset; /* its fill value stays; closed once its values are read */
+  struct dataset dataset; /* closed once its values are read; what attributes say stays */
 };
 
 /* An input_wanted: the bytes of the field that the options, or its .npy header, describe. */

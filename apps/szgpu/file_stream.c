@@ -72,6 +72,7 @@ static const unsigned char *next_piece(struct file_sink *sink, const unsigned ch
 static int write_sink(void *user, uint64_t offset, const void *bytes, size_t byte_count) {
   struct file_sink *const sink = user;
   int const descriptor = sink->output->descriptor;
+  if (sink->is_dropped) return 0;
   for (size_t done = 0; done < byte_count;) {
     size_t piece = byte_count - done;
     const unsigned char *const from = next_piece(sink, (const unsigned char *)bytes + done, &piece);
@@ -99,6 +100,9 @@ int file_stream_failure(const struct report *report, const char *name, szgpu_sta
                         const struct file_sink *sink) {
   if (status == SZGPU_SOURCE_FAILED && source->error_number)
     return report_errno(report, name, "read", source->error_number);
+  if (status == SZGPU_SINK_FAILED && sink->error_number && sink->output->is_aside)
+    return report_errno_aside(report, shown_output(sink->output->name),
+                              "written through a temporary file", sink->error_number);
   if (status == SZGPU_SINK_FAILED && sink->error_number)
     return report_errno(report, shown_output(sink->output->name), "written", sink->error_number);
   if (status == SZGPU_MEMORY_LIMIT)

@@ -24,6 +24,7 @@ struct file_sink {
   bool is_in_order;
   szgpu_dtype dtype;
   bool is_swapped;
+  bool is_dropped; /* what comes is checked, but written nowhere */
   int error_number;
   unsigned char swapped[1 << 16];
 };

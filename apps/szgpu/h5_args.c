@@ -12,9 +12,10 @@ static void print_words(FILE *out, const unsigned *words, size_t count, const ch
   for (size_t i = 0; i < count; i++) fprintf(out, "%s%u", i ? separator : "", words[i]);
 }
 
-/* H5Pset_szgpu_* set a mode and its bound; the other options need the cd_values themselves. */
+/* H5Pset_szgpu_* set a mode and its bound, for a named dataset; the other options need the
+ * cd_values themselves. */
 static void print_call(FILE *out, const szgpu_params *params, const unsigned *words, size_t count) {
-  if (words[SZGPU_H5_WORD_OPTIONS] != 0) {
+  if ((words[SZGPU_H5_WORD_OPTIONS] & ~(unsigned)SZGPU_H5_NAMED) != 0) {
     fputs("C:        H5Pset_filter(dcpl, SZGPU_H5_FILTER_ID, H5Z_FLAG_MANDATORY, ", out);
     fprintf(out, "%zu, (unsigned[]){", count);
     for (size_t i = 0; i < count; i++) fprintf(out, "%s%uu", i ? ", " : "", words[i]);
@@ -27,18 +28,24 @@ static void print_call(FILE *out, const szgpu_params *params, const unsigned *wo
   }
 }
 
+_Static_assert((int)SZGPU_H5_MOST_FILLS == (int)MOST_FILLS, "options_read refuses more");
+
 int h5_args_print(const struct report *report, const struct options *options, FILE *out) {
   const szgpu_params *params = &options->params;
   struct warnings warnings = {.count = 0};
   int const code = warn_of_bound(report, NULL, params, &warnings);
   if (code != CODE_OK) return code;
-  unsigned words[SZGPU_H5_USER_WORDS];
-  size_t const count = szgpu_h5_cd_values(params->mode, params->bound, words);
+  unsigned words[SZGPU_H5_MOST_USER_WORDS];
+  size_t count = szgpu_h5_cd_values(params->mode, params->bound, words);
   words[SZGPU_H5_WORD_OPTIONS] = (unsigned)params->zstd_level |
                                  (params->layout == SZGPU_LAYOUT_LINEAR ? SZGPU_H5_LINEAR : 0u) |
                                  szgpu_h5_predictor_bits(params->predictor);
-  /* h5repack -f applies the filter to every dataset of a file; datasets of integers must be copied
-   * as they are. */
+  if (options->is_named && params->mode != SZGPU_MODE_LOSSLESS)
+    words[SZGPU_H5_WORD_OPTIONS] |= SZGPU_H5_NAMED;
+  for (int i = 0; i < options->fills.count; i++)
+    count = szgpu_h5_add_fill(words, options->fills.values[i]);
+  /* h5repack -f applies the filter to every dataset of a file; one that it declines must be copied
+   * as it is. */
   fprintf(out, "h5repack: -f UD=%d,%d,%zu,", SZGPU_H5_FILTER_ID, H5REPACK_OPTIONAL, count);
   print_words(out, words, count, ",");
   /* netCDF's filters are mandatory, so nccopy names the variable. */

@@ -4,6 +4,8 @@
 #define _DEFAULT_SOURCE
 #include "hdf5_dataset.h"
 
+#include "hdf5_attributes.h"
+#include "hdf5_chunks.h"
 #include "hdf5_failure.h"
 #include "hdf5_filters.h"
 #include "hdf5_names.h"
@@ -16,8 +18,6 @@
 #include <string.h>
 
 _Static_assert(sizeof(hid_t) <= sizeof(int64_t), "struct dataset holds ids of HDF5");
-
-bool hdf5_is_built_in(void) { return true; }
 
 void hdf5_silence(void) { H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
 
@@ -157,52 +157,21 @@ static int read_shape(const struct report *report, const struct input *input,
   return fault ? report_failure(report, CODE_USAGE, input->name, "%s", fault) : CODE_OK;
 }
 
-/* The attribute of netCDF and xarray, if it is one value of the dataset's type. */
-static bool read_fill_attribute(struct dataset *dataset) {
-  if (H5Aexists(dataset->id, "_FillValue") <= 0) return false;
-  hid_t const attribute = H5Aopen(dataset->id, "_FillValue", H5P_DEFAULT);
-  if (attribute < 0) return false;
-  hid_t const type = H5Aget_type(attribute), space = H5Aget_space(attribute);
-  szgpu_dtype dtype = SZGPU_U8;
-  bool const is_of_type = hdf5_dtype_of_type(type, &dtype) && dtype == dataset->shape.dtype;
-  dataset->has_fill = is_of_type && H5Sget_simple_extent_npoints(space) == 1 &&
-                      H5Aread(attribute, H5T_NATIVE_DOUBLE, &dataset->fill) >= 0;
-  H5Sclose(space);
-  H5Tclose(type);
-  H5Aclose(attribute);
-  return dataset->has_fill;
-}
-
-static void read_fill(struct dataset *dataset) {
-  if (read_fill_attribute(dataset)) {
-    dataset->fill_origin = "_FillValue";
-    return;
-  }
-  H5D_fill_value_t kind;
-  hid_t const properties = H5Dget_create_plist(dataset->id);
-  dataset->has_fill = H5Pfill_value_defined(properties, &kind) >= 0 &&
-                      kind == H5D_FILL_VALUE_USER_DEFINED &&
-                      H5Pget_fill_value(properties, H5T_NATIVE_DOUBLE, &dataset->fill) >= 0;
-  H5Pclose(properties);
-  if (dataset->has_fill) dataset->fill_origin = "HDF5's fill value";
-}
-
 int hdf5_open(const struct report *report, const struct input *input, struct dataset *dataset) {
   *dataset = (struct dataset)DATASET_NONE;
   int code = open_file(report, input, input->file, &dataset->file_id);
   if (code == CODE_OK) code = open_dataset(report, input, dataset);
   if (code == CODE_OK) code = read_type(report, input, dataset);
   if (code == CODE_OK) code = read_shape(report, input, dataset);
-  if (code == CODE_OK) read_fill(dataset);
+  if (code == CODE_OK) hdf5_read_attributes(dataset);
   if (code != CODE_OK) hdf5_close(dataset);
   return code;
 }
 
 int hdf5_check_chunks(const struct report *report, const struct input *input, hid_t dataset) {
-  if (hdf5_chunks_are_as_stated(dataset)) return CODE_OK;
-  return report_failure(report, CODE_IO, input->name,
-                        "has cd_values of szgpu that do not match its chunks, so it was not read; "
-                        "inspect them with h5dump -pH");
+  struct hdf5_sentence why;
+  if (hdf5_chunks_are_sound(dataset, &why)) return CODE_OK;
+  return report_failure(report, CODE_IO, input->name, "%s", why.text);
 }
 
 int hdf5_refuse_values(const struct report *report, const struct input *input, hid_t dataset,
@@ -231,7 +200,7 @@ int hdf5_read(const struct report *report, const struct input *input, const stru
   size_t const value_bytes = dtype_bytes(dataset->shape.dtype);
   uint64_t byte_count;
   if (!shape_bytes(&dataset->shape, &byte_count)) return CODE_USAGE; /* hdf5_open refused it */
-  hid_t const type = hdf5_type_of_dtype(dataset->shape.dtype); /* also the host's: little-endian */
+  hid_t const type = hdf5_type_of_dtype(dataset->stored_dtype); /* also the host's: little-endian */
   int const code = hdf5_is_virtual(dataset->id)
                        ? hdf5_read_virtual(report, input, dataset->id, type, value_bytes,
                                            byte_count / value_bytes, values)

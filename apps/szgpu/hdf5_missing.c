@@ -9,7 +9,7 @@ static int refuse(const struct report *report, const struct input *input) {
                         "-DSZGPU_HDF5=ON, or save the field as .npy");
 }
 
-bool hdf5_is_built_in(void) { return false; }
+bool hdf5_is_there(void) { return false; }
 
 int hdf5_open(const struct report *report, const struct input *input, struct dataset *dataset) {
   *dataset = (struct dataset)DATASET_NONE;

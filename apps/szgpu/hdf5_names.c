@@ -3,6 +3,8 @@
  */
 #include "hdf5_names.h"
 
+#include "hdf5_api.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -12,11 +14,17 @@ enum {
   ROOM_FOR_REST = 40  /* characters of " and 10000 more (h5ls -r)" */
 };
 
+struct candidate {
+  char name[512]; /* below the group; a longer one is only counted */
+  bool is_coordinate;
+  uint64_t value_count;
+  int ndim;
+};
+
 struct visit {
-  struct dataset_names names;
-  const char *file, *path;
-  int path_chars;
-  unsigned shown_count, link_count;
+  struct candidate best[SHOWN_NAMES]; /* best first */
+  unsigned best_count;
+  unsigned count, link_count;
 };
 
 /* As h5py makes them; only HDF5 2.0 has names for them. */
@@ -80,43 +88,53 @@ bool hdf5_dtype(hid_t dataset, szgpu_dtype *dtype) {
   return is_known;
 }
 
-/* netCDF stores a dimension without values as a dataset, and says so in its attribute NAME. */
-static bool is_bare_dimension(hid_t dataset) {
-  static const char beginning[] = "This is a netCDF dimension but not a netCDF variable";
-  char name[128] = "";
-  if (H5Aexists(dataset, "NAME") <= 0) return false;
-  hid_t const attribute = H5Aopen(dataset, "NAME", H5P_DEFAULT);
+/* Whether the dataset has a text attribute of fixed length, as netCDF writes, that begins so. */
+static bool has_text(hid_t dataset, const char *attribute_name, const char *beginning) {
+  char text[128] = "";
+  if (H5Aexists(dataset, attribute_name) <= 0) return false;
+  hid_t const attribute = H5Aopen(dataset, attribute_name, H5P_DEFAULT);
   hid_t const type = H5Aget_type(attribute);
   if (H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0 &&
-      H5Tget_size(type) < sizeof name && H5Aget_storage_size(attribute) < sizeof name)
-    H5Aread(attribute, type, name);
+      H5Tget_size(type) < sizeof text && H5Aget_storage_size(attribute) < sizeof text)
+    H5Aread(attribute, type, text);
   H5Tclose(type);
   H5Aclose(attribute);
-  return strncmp(name, beginning, sizeof beginning - 1) == 0;
+  return strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
-static bool can_be_compressed(hid_t object) {
+/* netCDF stores a dimension without values as a dataset, and says so in its attribute NAME. */
+static bool is_bare_dimension(hid_t dataset) {
+  return has_text(dataset, "NAME", "This is a netCDF dimension but not a netCDF variable");
+}
+
+static bool can_be_compressed(hid_t object, struct candidate *candidate) {
   szgpu_dtype dtype;
   if (H5Iget_type(object) != H5I_DATASET || !hdf5_dtype(object, &dtype)) return false;
   hid_t const space = H5Dget_space(object);
-  bool const has_values = H5Sget_simple_extent_npoints(space) > 0;
+  hssize_t const value_count = H5Sget_simple_extent_npoints(space);
+  candidate->value_count = value_count > 0 ? (uint64_t)value_count : 0;
+  candidate->ndim = H5Sget_simple_extent_ndims(space);
   H5Sclose(space);
-  return has_values && !is_bare_dimension(object);
+  candidate->is_coordinate = has_text(object, "CLASS", "DIMENSION_SCALE");
+  return candidate->value_count > 0 && !is_bare_dimension(object);
 }
 
-/* Counts a name that does not fit, rather than cutting it short. */
-static void append(struct visit *visit, const char *name) {
-  size_t const used = strlen(visit->names.text);
-  size_t const room = sizeof visit->names.text - ROOM_FOR_REST - used;
-  visit->names.count++;
-  if (visit->shown_count == SHOWN_NAMES) return;
-  int const wanted =
-      snprintf(visit->names.text + used, room, "%s%s:%.*s/%s", visit->shown_count ? ", " : "",
-               visit->file, visit->path_chars, visit->path, name);
-  if (wanted >= 0 && (size_t)wanted < room)
-    visit->shown_count++;
-  else
-    visit->names.text[used] = '\0';
+/* Fields come before coordinates, and large fields before small ones. Other candidates stay in the
+ * order of their names. */
+static bool comes_before(const struct candidate *a, const struct candidate *b) {
+  if (a->is_coordinate != b->is_coordinate) return b->is_coordinate;
+  if (a->value_count != b->value_count) return a->value_count > b->value_count;
+  return a->ndim > b->ndim;
+}
+
+static void add(struct visit *visit, const struct candidate *candidate) {
+  visit->count++;
+  unsigned place = visit->best_count;
+  while (place > 0 && comes_before(candidate, &visit->best[place - 1])) place--;
+  if (place == SHOWN_NAMES) return;
+  if (visit->best_count < SHOWN_NAMES) visit->best_count++;
+  for (unsigned i = visit->best_count - 1; i > place; i--) visit->best[i] = visit->best[i - 1];
+  visit->best[place] = *candidate;
 }
 
 static herr_t visit_link(hid_t group, const char *name, const H5L_info_t *link, void *user) {
@@ -125,20 +143,38 @@ static herr_t visit_link(hid_t group, const char *name, const H5L_info_t *link, 
   if (link->type != H5L_TYPE_HARD) return 0;
   hid_t const object = H5Oopen(group, name, H5P_DEFAULT);
   if (object < 0) return 0; /* damaged, but the others may help */
-  if (can_be_compressed(object)) append(visit, name);
+  struct candidate candidate;
+  if (can_be_compressed(object, &candidate)) {
+    int const chars = snprintf(candidate.name, sizeof candidate.name, "%s", name);
+    if (chars >= 0 && (size_t)chars < sizeof candidate.name)
+      add(visit, &candidate);
+    else
+      visit->count++;
+  }
   H5Oclose(object);
   return 0;
 }
 
 struct dataset_names hdf5_names(hid_t group, const char *file, const char *path) {
-  struct visit visit = {.file = file, .path = path, .path_chars = (int)strlen(path)};
-  while (visit.path_chars > 0 && path[visit.path_chars - 1] == '/') visit.path_chars--;
-  H5Lvisit(group, H5_INDEX_NAME, H5_ITER_INC, visit_link, &visit);
-  struct dataset_names *const names = &visit.names;
-  unsigned const rest = names->count - visit.shown_count;
-  size_t const used = strlen(names->text);
+  struct visit visit = {.count = 0};
+  hdf5_visit_links(group, visit_link, &visit);
+  struct dataset_names names = {.count = visit.count};
+  int path_chars = (int)strlen(path);
+  while (path_chars > 0 && path[path_chars - 1] == '/') path_chars--;
+  unsigned rest = visit.count;
+  size_t used = 0;
+  for (unsigned i = 0; i < visit.best_count; i++) {
+    size_t const room = sizeof names.text - ROOM_FOR_REST - used;
+    int const wanted = snprintf(names.text + used, room, "%s%s:%.*s/%s", used ? ", " : "", file,
+                                path_chars, path, visit.best[i].name);
+    if (wanted >= 0 && (size_t)wanted < room) {
+      used += (size_t)wanted;
+      rest--;
+    }
+    names.text[used] = '\0'; /* counts a name that does not fit, rather than cutting it short */
+  }
   if (rest > 0)
-    snprintf(names->text + used, sizeof names->text - used,
+    snprintf(names.text + used, sizeof names.text - used,
              used ? " and %u more (h5ls -r)" : "the %u that h5ls -r lists", rest);
-  return visit.names;
+  return names;
 }

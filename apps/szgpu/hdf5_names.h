@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 struct dataset_names {
-  char text[512]; /* "run.h5:/a, run.h5:/b and 3 more": the first few, and how many more */
+  char text[512]; /* "run.h5:/a, run.h5:/b and 3 more": the largest, fields first */
   unsigned count; /* of all that it found */
 };
 

@@ -92,7 +92,7 @@ static bool load_window(struct dataset_rows *rows, uint64_t first_row) {
   hid_t const space = H5Dget_space(dataset);
   H5Sget_simple_extent_dims(space, count, NULL);
   hsize_t const row_count = left < rows->window_rows ? left : rows->window_rows;
-  hid_t const type = hdf5_type_of_dtype(rows->dataset->shape.dtype);
+  hid_t const type = hdf5_type_of_dtype(rows->dataset->stored_dtype);
   int const rank = H5Sget_simple_extent_ndims(space); /* 0: a single value */
   start[rows->row_axis] = first_row;
   count[rows->row_axis] = row_count;

@@ -9,6 +9,8 @@
 #define _DEFAULT_SOURCE
 #include "hdf5_virtual.h"
 
+#include "hdf5_api.h"
+#include "hdf5_chunks.h"
 #include "hdf5_failure.h"
 #include "hdf5_filters.h"
 
@@ -65,7 +67,7 @@ static int find_file(struct mapping *mapping) {
   strcpy(slash ? slash + 1 : path, name);
   mapping->path = path;
   struct stat status;
-  if (stat(path, &status) != 0) return fail(mapping, "is not there; put the file in its place");
+  if (stat(path, &status) != 0) return fail(mapping, "does not exist; restore the file");
   return S_ISREG(status.st_mode) ? CODE_OK : fail(mapping, "is not in a file; " COPY_IT);
 }
 
@@ -78,11 +80,8 @@ static int open_source(struct mapping *mapping) {
     mapping->source = H5Dopen2(mapping->file, mapping->dataset_name, H5P_DEFAULT);
   if (mapping->source < 0) return fail(mapping, "cannot be opened; check it with h5ls -r");
   if (hdf5_is_virtual(mapping->source)) return fail(mapping, "is virtual, too; " COPY_IT);
-  if (!hdf5_chunks_are_as_stated(mapping->source))
-    return fail(mapping,
-                "has cd_values of szgpu that do not match its chunks, so it was not read; "
-                "inspect them with h5dump -pH");
-  return CODE_OK;
+  struct hdf5_sentence why;
+  return hdf5_chunks_are_sound(mapping->source, &why) ? CODE_OK : fail(mapping, why.text);
 }
 
 /* Gives the selection the extent of the dataset that it is to be made in. Then HDF5 says whether it
@@ -108,7 +107,7 @@ static bool is_unlimited(hid_t selection) {
 
 static int read_source(struct mapping *mapping, hid_t type, void *values) {
   if (is_unlimited(mapping->to) || is_unlimited(mapping->from))
-    return fail(mapping, "has an unlimited share of it; " COPY_IT);
+    return fail(mapping, "has an unlimited mapping to it; " COPY_IT);
   int const code = open_source(mapping);
   if (code != CODE_OK) return code;
   if (!place(mapping->to, mapping->dataset) || !place(mapping->from, mapping->source))

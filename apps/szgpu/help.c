@@ -15,18 +15,18 @@ static const char before_decoders[] =
     "\n"
     "  szgpu -z -e BOUND [options] FILE...   compress FILE to FILE.szg\n"
     "  szgpu -z -m lossless FILE...          compress any file losslessly\n"
-    "  szgpu -z --append RUN.szgs FILE...    compress FILE to a step of a series\n"
+    "  szgpu -z --append RUN.szgs FILE...    append FILE to a series as a step\n"
     "  szgpu -x [options] FILE.szg...        restore FILE\n"
-    "  szgpu -l [options] FILE.szg...        list what an archive holds\n"
+    "  szgpu -l [options] FILE.szg...        list the contents of an archive\n"
     "  szgpu --test [options] FILE.szg...    test archives, or all in a folder\n"
-    "  szgpu --sweep 1e-2,1e-3 FILE...       what each bound gives; writes nothing\n"
+    "  szgpu --sweep 1e-2,1e-3 FILE...       print what each bound gives\n"
     "  szgpu --h5-args -e BOUND [options]    print arguments of the HDF5 filter\n"
     "\n"
     "FILE may be - for standard input; the result then goes to standard output. With\n"
     "-z it may be a dataset of HDF5 or netCDF-4: run.h5:/fields/rho, run.nc:temp.\n"
     "No value of a restored field differs from the original by more than the bound.\n"
     "\n"
-    "With -z, and most of it with --sweep:\n"
+    "With -z, and mostly with --sweep:\n"
     "  -e BOUND            the error bound, greater than zero\n"
     "  -m rel|abs|psnr     what BOUND is: a fraction of the field's range (rel, the\n"
     "                      default), the largest error (abs), or a PSNR in dB (psnr)\n"
@@ -41,14 +41,16 @@ static const char before_decoders[] =
     "                      integers; with -m lossless, u8 is any bytes, the default\n"
     "  -t fp8              with -m lossless only\n"
     "  -V, --verify        restore in memory and check the bound before writing\n"
-    "  --fill VALUE        the fill value, kept exactly: -9999, 1e20, nan ...\n"
-    "  --greatest X        with -m abs: no magnitude exceeds X, so no need to look\n"
+    "  --fill VALUE,...    fill values, kept exactly: -9999, or nan,1e20; 4 at most\n"
+    "  --greatest X        with -m abs: promise that no magnitude exceeds X; the\n"
+    "                      range scan is skipped\n"
     "  --zstd[=LEVEL]      smaller but slower; LEVEL is 1 to 19, by default 3\n"
     "  --frame ROWS        split into frames of ROWS rows, each restored on its own\n"
     "  --layout NAME       tile (the default): each tile alone; linear: one stream\n"
     "  --predictor NAME    auto (the default), lorenzo (fast), interpolation (small)\n"
     "  --append RUN.szgs   add each FILE to a series as its next step; --time T\n"
-    "  --strict            refuse what is else only warned of\n"
+    "  --strict            treat warnings as errors\n"
+    "  --named             with --h5-args: for datasets that you name, also integers\n"
     "  --no-gap            linear: omit the gap array that some decoders need\n"
     "\n"
     "With -x:\n"
@@ -57,7 +59,7 @@ static const char before_decoders[] =
     "  --level N           restore a preview: every 2^N-th value along each axis\n"
     "  --step K            of a series (also -l, --test): step K, A:B, -1 the last\n"
     "  --compare ORIGINAL  check the restored field against ORIGINAL\n"
-    "  --decoder NAME      also with -V; how to read codes (szgpu -l says which can):\n";
+    "  --decoder NAME      also with -V; the decoder (szgpu -l lists those that can):\n";
 
 static const char after_decoders[] =
     "\n"
@@ -70,10 +72,10 @@ static const char after_decoders[] =
     "  -j THREADS          CPU threads; 0, the default, is all cores\n"
     "  --memory SIZE       with -z and -x: frame by frame, for files that do not fit\n"
     "  --memory-limit SIZE\n"
-    "                      give up rather than take more memory: 500M, 4G\n"
+    "                      fail rather than use more memory: 500M, 4G\n"
     "  --json              print one JSON object per file instead of a line\n"
     "  --progress HOW      auto: a bar on a terminal; none; json: with --json, lines\n"
-    "                      that say how far the work is\n"
+    "                      that report the progress\n"
     "  -q, -v              print errors only; print more\n"
     "  --help, --version   print this; print the version and what the build has\n"
     "\n"
@@ -81,7 +83,7 @@ static const char after_decoders[] =
     "Fortran) and byte order. An output file appears complete or not at all.\n"
     "\n"
     "Exit codes: 0 success, 1 usage, 2 input or output, 3 bad archive, 4 bound not\n"
-    "met, 5 no GPU or out of memory; with several files, the highest of theirs.\n";
+    "met, 5 no GPU or out of memory; with several files, the highest one.\n";
 
 void print_help(void) {
   fputs(before_decoders, stdout);

@@ -28,6 +28,21 @@ static uint64_t wanted_head_of_field(const struct input *input, const void *unus
   return input->byte_count >= HEAD_BYTES ? 0 : UINT64_MAX;
 }
 
+/* Of a dataset that names more fill values than an archive has. */
+static int look_for_fills(struct compression *work) {
+  static double values[1 << 13]; /* of any type */
+  szgpu_source const source = hdf5_rows_source(&work->rows);
+  szgpu_dtype const dtype = work->field.shape.dtype;
+  for (uint64_t done = 0; done < work->field.byte_count;) {
+    size_t got = 0;
+    if (source.read(source.user, done, values, sizeof values, &got) || got == 0)
+      return hdf5_rows_failure(&work->job->report, &work->input, &work->rows);
+    fills_look(&work->fills, dtype, values, got / dtype_bytes(dtype));
+    done += got;
+  }
+  return compression_keep_fills(work);
+}
+
 int in_frames_load(struct compression *work) {
   const struct report *report = &work->job->report;
   uint64_t const memory = work->job->options->memory;
@@ -39,7 +54,7 @@ int in_frames_load(struct compression *work) {
   if (code == CODE_OK && work->input.dataset)
     code = hdf5_rows_open(report, &work->input, &work->field.dataset,
                           memory ? memory / WINDOW_SHARE : UINT64_MAX, &work->rows);
-  return code;
+  return code == CODE_OK && work->fills.count > MOST_FILLS ? look_for_fills(work) : code;
 }
 
 /* A --memory that is enough, if need_bytes are needed under this one: the window grows with it. */
@@ -144,10 +159,10 @@ static int inspect_written(struct compression *work, const struct output *output
 
 /* A temporary file without a name. */
 static int open_aside(const struct compression *work, const char *name, struct output *target) {
-  *target = (struct output){.name = name, .descriptor = nameless_file()};
+  *target = (struct output){.name = name, .descriptor = nameless_file(), .is_aside = true};
   if (target->descriptor >= 0) return CODE_OK;
-  return report_errno(&work->job->report, shown_output(name), "written by way of a temporary file",
-                      errno);
+  return report_errno_aside(&work->job->report, shown_output(name),
+                            "written through a temporary file", errno);
 }
 
 /* Sends the archive from the temporary file to where it belongs. */
@@ -158,8 +173,8 @@ static int send_target(struct compression *work, const struct output *target,
   for (uint64_t done = 0; done < work->archive_bytes && code == CODE_OK;) {
     ssize_t const got = pread(target->descriptor, bytes, sizeof bytes, (off_t)done);
     if (got <= 0)
-      return report_errno(&work->job->report, shown_output(output->name),
-                          "written by way of a temporary file", got < 0 ? errno : EIO);
+      return report_errno_aside(&work->job->report, shown_output(output->name),
+                                "written through a temporary file", got < 0 ? errno : EIO);
     code = output_write(&work->job->report, output, bytes, (size_t)got);
     done += (uint64_t)got;
   }
@@ -295,6 +310,7 @@ int in_frames_restore(struct restoring *work) {
   struct file_sink to = {.output = work->output,
                          .is_in_order = true,
                          .dtype = work->info->shape.dtype,
+                         .is_dropped = info_is_of_empty_file(work->info),
                          .is_swapped = work->is_swapped};
   szgpu_source const source = file_source(&from);
   szgpu_sink const sink = file_sink(&to);

@@ -157,7 +157,8 @@ static int copy_to(const struct report *report, struct input *input, int copy) {
     for (ssize_t done = 0; done < got;) {
       ssize_t const written = write(copy, bytes + done, (size_t)(got - done));
       if (written < 0 && errno != EINTR)
-        return report_errno(report, shown_input(input->name), "copied to a temporary file", errno);
+        return report_errno_aside(report, shown_input(input->name), "copied to a temporary file",
+                                  errno);
       done += written > 0 ? written : 0;
     }
   }
@@ -166,10 +167,12 @@ static int copy_to(const struct report *report, struct input *input, int copy) {
 int input_spool(const struct report *report, struct input *input) {
   int const copy = nameless_file();
   if (copy < 0)
-    return report_errno(report, shown_input(input->name), "copied to a temporary file", errno);
+    return report_errno_aside(report, shown_input(input->name), "copied to a temporary file",
+                              errno);
   int code = copy_to(report, input, copy);
   if (code == CODE_OK && (fstat(copy, &input->status) != 0 || lseek(copy, 0, SEEK_SET) != 0))
-    code = report_errno(report, shown_input(input->name), "copied to a temporary file", errno);
+    code =
+        report_errno_aside(report, shown_input(input->name), "copied to a temporary file", errno);
   if (code != CODE_OK) {
     close(copy);
     return code;

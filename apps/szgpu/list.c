@@ -85,13 +85,35 @@ static const char *words_for_source(uint32_t source) {
   }
 }
 
+static void print_fill(double fill, uint64_t bits, szgpu_dtype dtype, FILE *out) {
+  fprintf(out, "%g (0x%0*" PRIx64 ")", fill, (int)(2 * dtype_bytes(dtype)), bits);
+}
+
+/* What comes back exactly, and what other values do not leave. */
+static void print_missing(const szgpu_info *info, FILE *out) {
+  szgpu_dtype const dtype = info->shape.dtype;
+  if (info->has_fill) {
+    fputs("  fill     ", out);
+    print_fill(info->fill, info->fill_bits, dtype, out);
+    for (uint32_t i = 0; i < info->more_fill_count; i++) {
+      fputs(", ", out);
+      print_fill(info->more_fills[i], info->more_fill_bits[i], dtype, out);
+    }
+    fputc('\n', out);
+  }
+  if (info->has_limits) fprintf(out, "  limits   %g to %g\n", info->least, info->greatest);
+}
+
 static void print_header(const struct listing *work) {
   FILE *out = work->job->report.out;
   const szgpu_info *info = &work->info;
   print_name(out, work->name);
-  fprintf(out, "\n  field    %s %s%s\n", words_for_dtype(info->shape.dtype),
-          words_for_dims(&info->shape).text, words_for_source(info->source));
-  fprintf(out, "  size     %s -> %s, ratio %.2f\n", words_for_bytes(info->field_bytes).text,
+  if (info_is_of_empty_file(info))
+    fputs("\n  field    none: an empty file\n", out);
+  else
+    fprintf(out, "\n  field    %s %s%s\n", words_for_dtype(info->shape.dtype),
+            words_for_dims(&info->shape).text, words_for_source(info->source));
+  fprintf(out, "  size     %s -> %s, ratio %.2f\n", words_for_bytes(info_value_bytes(info)).text,
           words_for_bytes(info->archive_bytes).text, archive_ratio(info));
   if (info->mode == SZGPU_MODE_LOSSLESS) {
     fputs("  bound    lossless: every bit is restored\n", out);
@@ -103,11 +125,9 @@ static void print_header(const struct listing *work) {
     fprintf(out, "  bound    %s %g, absolute %g", words_for_mode(info->mode), info->bound,
             info->absolute_bound);
     if (info->step > 0) fprintf(out, ", step %g", info->step);
-    fprintf(out, ", range %g\n", info->value_range);
+    fprintf(out, ", range %s%g\n", words_before_range(info), info->value_range);
   }
-  if (info->has_fill)
-    fprintf(out, "  fill     %g (0x%0*" PRIx64 ")\n", info->fill,
-            (int)(2 * dtype_bytes(info->shape.dtype)), info->fill_bits);
+  print_missing(info, out);
   fprintf(out,
           "  format   version %" PRIu32 ", %s layout, %" PRIu64 " frame%s of %" PRIu64 " rows\n",
           info->format_version, words_for_layout(info->layout), info->frame_count,

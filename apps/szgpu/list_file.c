@@ -36,9 +36,10 @@ static int list_steps(struct series_input *series) {
 }
 
 static void print_step(const struct step_view *view, const szgpu_info *info, FILE *out) {
+  bool const is_empty = info_is_of_empty_file(info);
   fprintf(out, "  step %" PRIu64 ": %s %s  ratio %.2f  %s -> %s  %s", view->index,
-          words_for_dtype(info->shape.dtype), words_for_dims(&info->shape).text,
-          archive_ratio(info), words_for_bytes(info->field_bytes).text,
+          words_for_dtype(info->shape.dtype), is_empty ? "0" : words_for_dims(&info->shape).text,
+          archive_ratio(info), words_for_bytes(info_value_bytes(info)).text,
           words_for_bytes(info->archive_bytes).text, words_for_bound(info).text);
   if (view->step.has_time) fprintf(out, "  time %.9g", view->step.time);
   if (view->step.name[0]) {
@@ -103,7 +104,7 @@ static int list_series(struct series_input *series) {
   if (!report->is_json && end == SZGPU_UNFINISHED) {
     fputs("  ", report->out);
     print_name(report->out, words_for_step(series->count, &step).text);
-    fputs(" is not finished: an append is at work or was cut off\n", report->out);
+    fputs(" is unfinished: an append is running or was interrupted\n", report->out);
   }
   return listed > code ? listed : code;
 }

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -41,7 +42,12 @@ static file_work work_of_command(enum command command) {
   }
 }
 
-static int run_files(struct job *job) {
+/* Text that does not fit in the buffer fails when it is printed: this notes why. */
+static void note_print_failure(FILE *out, int *error_number) {
+  if (ferror(out) && !*error_number) *error_number = errno ? errno : EIO;
+}
+
+static int run_files(struct job *job, int *print_error) {
   const struct options *options = job->options;
   file_work const work = work_of_command(options->command);
   int worst = CODE_OK;
@@ -49,16 +55,29 @@ static int run_files(struct job *job) {
     job->report.file = options->files[i];
     int const code = work(job);
     if (code > worst) worst = code;
+    note_print_failure(job->report.out, print_error);
   }
   return worst;
 }
 
-/* Printed text may still be in the buffer, and its disk may be full. */
-static int flush_report(FILE *out) {
-  struct report const after_files = {.file = NULL};
+/* Printed text may still be in the buffer, and its disk may be full. Steps are in their series all
+ * the same: an exit code would let them be appended once more. */
+static int flush_report(const struct report *report, int print_error,
+                        const struct series_output *series) {
+  struct report after_files = *report;
+  after_files.file = NULL;
   errno = 0;
-  if (fflush(out) == 0 && !ferror(out)) return CODE_OK;
-  return report_errno(&after_files, "standard output", "written", errno ? errno : EIO);
+  (void)fflush(report->out); /* sets what ferror tells */
+  note_print_failure(report->out, &print_error);
+  if (!print_error) return CODE_OK;
+  if (!series->appended_steps)
+    return report_errno(&after_files, "standard output", "written", print_error);
+  fprintf(
+      stderr,
+      "szgpu: warning: standard output cannot be written: %s; steps appended all the same: %" PRIu64
+      "; see szgpu -l\n",
+      strerror(print_error), series->appended_steps);
+  return CODE_OK;
 }
 
 int main(int argc, char **argv) {
@@ -68,7 +87,8 @@ int main(int argc, char **argv) {
   hold_standard_descriptors();
   setvbuf(stderr, stderr_buffer, _IOLBF, sizeof stderr_buffer); /* one write per sentence */
   if (!options_read(argc, argv, &options, &code)) {
-    int const flushed = flush_report(stdout);
+    struct report const report = options_report(&options);
+    int const flushed = flush_report(&report, 0, &(struct series_output){NULL, 0});
     return code > flushed ? code : flushed;
   }
   cleanup_install();
@@ -81,7 +101,8 @@ int main(int argc, char **argv) {
   bool const has_lines = options.progress == PROGRESS_JSON;
   struct progress progress = {.is_wanted = !options.is_quiet && (has_bar || has_lines)};
   bool is_note_told = false;
-  struct series_output series = {NULL};
+  struct series_output series = {NULL, 0};
+  int print_error = 0;
   struct job job = {.options = &options,
                     .progress = &progress,
                     .is_note_told = &is_note_told,
@@ -93,10 +114,10 @@ int main(int argc, char **argv) {
   job.ctxs = ctxs.all;
   job.ctx_count = ctxs.count;
   if (code == CODE_OK) {
-    code = run_files(&job);
+    code = run_files(&job, &print_error);
     series_output_close(&series);
   }
   ctxs_close(&ctxs);
-  int const flushed = flush_report(job.report.out);
+  int const flushed = flush_report(&job.report, print_error, &series);
   return code > flushed ? code : flushed;
 }

@@ -48,13 +48,13 @@ void metrics_add(struct metrics_sums *sums, const szgpu_info *info, const void *
   for (uint64_t i = 0; i < value_count; i++) {
     struct pair const pair = load_pair(info->shape.dtype, original, restored, i);
     bool const has_same_bits = pair.original_bits == pair.restored_bits;
-    bool const is_fill = info->has_fill && pair.original_bits == info->fill_bits;
+    bool const is_kept = value_is_kept(info, pair.original_bits);
     bool const is_finite = isfinite(pair.original) && isfinite(pair.restored);
     long double error = has_same_bits ? 0 : fabsl(pair.original - pair.restored);
     if (isnan(error)) error = INFINITY;
     if (!has_same_bits) {
       bool const is_bad =
-          is_lossless ||
+          is_lossless || is_kept ||
           (is_relative ? is_over_own(error, info->bound, pair.original)
                        : is_over(error, info->absolute_bound, pair.original, pair.restored));
       if (is_bad) sums->values_over_bound++;
@@ -63,11 +63,11 @@ void metrics_add(struct metrics_sums *sums, const szgpu_info *info, const void *
       if (relative > sums->max_relative_error) sums->max_relative_error = relative;
     }
     if (error > sums->max_error) sums->max_error = error;
-    if (is_finite && !is_fill) { /* fill values are always exact and would flatter the PSNR */
+    if (is_finite && !is_kept) { /* what is missing is always exact and would flatter the PSNR */
       sums->finite_count++;
       sums->square_sum += error * error;
     }
-    if (isfinite(pair.original) && !is_fill) {
+    if (isfinite(pair.original) && !is_kept) {
       sums->least = pair.original < sums->least ? pair.original : sums->least;
       sums->most = pair.original > sums->most ? pair.original : sums->most;
     }

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 struct metrics {
-  uint64_t values_over_bound; /* a NaN of other bits is one */
+  uint64_t values_over_bound; /* a NaN of other bits is one, and a missing value */
   double max_error;
   double max_error_over_bound; /* 0 if max_error is; SZGPU_MODE_PWREL: of relative errors */
   double psnr;      /* dB, over values finite in both fields and not fill; Inf: no error */

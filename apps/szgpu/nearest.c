@@ -17,16 +17,21 @@ enum {
 /* What users of other programs and libraries write. */
 static const struct {
   const char *other, *name;
-} synonyms[] = {{"float", "f32"},   {"float32", "f32"}, {"single", "f32"},   {"float64", "f64"},
-                {"double", "f64"},  {"float16", "f16"}, {"half", "f16"},     {"bfloat16", "bf16"},
-                {"uint8", "u8"},    {"bytes", "u8"},    {"int8", "i8"},      {"uint16", "u16"},
-                {"int16", "i16"},   {"int32", "i32"},   {"short", "i16"},    {"int", "i32"},
-                {"gpu", "cuda"},    {"error", "e"},     {"bound", "e"},      {"mode", "m"},
-                {"dims", "d"},      {"shape", "d"},     {"type", "t"},       {"dtype", "t"},
-                {"output", "o"},    {"force", "f"},     {"threads", "j"},    {"backend", "b"},
-                {"quiet", "q"},     {"verbose", "v"},   {"compress", "z"},   {"decompress", "x"},
-                {"extract", "x"},   {"list", "l"},      {"missing", "fill"}, {"nodata", "fill"},
-                {"check", "verify"}};
+} synonyms[] = {
+    {"float", "f32"},    {"float32", "f32"},     {"single", "f32"},   {"float64", "f64"},
+    {"double", "f64"},   {"float16", "f16"},     {"half", "f16"},     {"bfloat16", "bf16"},
+    {"uint8", "u8"},     {"bytes", "u8"},        {"int8", "i8"},      {"uint16", "u16"},
+    {"int16", "i16"},    {"int32", "i32"},       {"short", "i16"},    {"int", "i32"},
+    {"gpu", "cuda"},     {"error", "e"},         {"bound", "e"},      {"mode", "m"},
+    {"dims", "d"},       {"shape", "d"},         {"type", "t"},       {"dtype", "t"},
+    {"output", "o"},     {"force", "f"},         {"threads", "j"},    {"backend", "b"},
+    {"quiet", "q"},      {"verbose", "v"},       {"compress", "z"},   {"decompress", "x"},
+    {"extract", "x"},    {"list", "l"},          {"missing", "fill"}, {"nodata", "fill"},
+    {"check", "verify"}, {"uncompress", "x"},    {"restore", "x"},    {"decode", "x"},
+    {"unpack", "x"},     {"encode", "z"},        {"pack", "z"},       {"info", "l"},
+    {"inspect", "l"},    {"show", "l"},          {"tolerance", "e"},  {"accuracy", "e"},
+    {"epsilon", "e"},    {"overwrite", "f"},     {"jobs", "j"},       {"nthreads", "j"},
+    {"cores", "j"},      {"device-id", "device"}};
 
 static bool is_synonym(const char *other, const char *name) {
   for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "decoders.h"
+#include "habits.h"
 #include "nearest.h"
 #include "option_names.h"
 #include "values.h"
@@ -109,6 +110,25 @@ static bool read_sweep(const char *text, struct options *options) {
     if (*at == '\0') return true;
   }
 }
+
+/* Values with commas between them; the option may also be given several times. */
+static bool read_fills(const char *text, struct options *options) {
+  for (const char *at = text;; at++) {
+    char word[64];
+    double value;
+    size_t const chars = strcspn(at, ",");
+    snprintf(word, sizeof word, "%.*s", (int)chars, at);
+    if (chars >= sizeof word || !read_real(word, &value))
+      return options_refuse(options, "--fill", text,
+                            "is not a number; give it as in --fill -9999 or --fill nan,1e20");
+    fills_add(&options->fills, value, NULL);
+    if (options->fills.count > MOST_FILLS)
+      return options_refuse(options, "--fill", NULL, "takes up to 4 values; leave some out");
+    at += chars;
+    if (*at == '\0') return true;
+  }
+}
+static_assert((int)MOST_FILLS == 4, "as the message says");
 
 static bool read_target(const char *text, struct options *options) {
   double *const ratio = &options->target_ratio;
@@ -262,10 +282,7 @@ static bool read_value(int option, const char *text, struct options *options) {
     case OPTION_FRAME:
       return read_number(options, "--frame", text, 1, UINT64_MAX, &options->params.frame_rows);
     case OPTION_FILL:
-      options->params.has_fill = 1;
-      return read_real(text, &options->params.fill) ||
-             options_refuse(options, "--fill", text,
-                            "is not a number; give it as in --fill -9999 or --fill nan");
+      return read_fills(text, options);
     case OPTION_GREATEST:
       return (read_real(text, &options->params.greatest) && isfinite(options->params.greatest) &&
               options->params.greatest > 0.0) ||
@@ -298,6 +315,12 @@ static bool read_value(int option, const char *text, struct options *options) {
 }
 
 bool option_read(int option, char *text, struct options *options) {
+  const char *const habit =
+      option == 'd' || option == 'e' || option == 't' ? habit_of_value((char)option, text) : NULL;
+  if (habit) {
+    char const name[] = {'-', (char)option, '\0'};
+    return options_refuse(options, name, text, habit);
+  }
   switch (option) {
     case 'z':
       return read_command(COMMAND_COMPRESS, options);
@@ -338,6 +361,8 @@ bool option_read(int option, char *text, struct options *options) {
       return options->is_verified = true;
     case OPTION_STRICT:
       return options->is_strict = true;
+    case OPTION_NAMED:
+      return options->is_named = true;
     case OPTION_JSON:
       return options->is_json = true;
     default:

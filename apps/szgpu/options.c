@@ -1,23 +1,30 @@
 /* options.c - reads the command line into one struct.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#define _DEFAULT_SOURCE
 #include "options.h"
 
 #include "decoders.h"
 #include "h5_args.h"
+#include "habits.h"
 #include "hdf5_dataset.h"
 #include "help.h"
+#include "links.h"
 #include "option_names.h"
 #include "option_values.h"
 #include "report.h"
 
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static bool refuse_name(struct options *options, const char *name) {
-  char wrong[64], sentence[128] = "is not an option; see szgpu --help";
+  char wrong[64], sentence[160] = "is not an option; see szgpu --help";
   snprintf(wrong, sizeof wrong, "%.*s", (int)strcspn(name, "="), name);
-  const char *const meant = name[1] ? option_nearest(wrong) : NULL;
+  const char *const habit = habit_of_option(wrong);
+  const char *const meant = name[1] && !habit ? option_nearest(wrong) : NULL;
+  if (habit) snprintf(sentence, sizeof sentence, "is not an option; %s", habit);
   if (meant)
     snprintf(sentence, sizeof sentence, "is not an option (did you mean %s?); see szgpu --help",
              meant);
@@ -109,7 +116,7 @@ static bool check_mode(struct options *options) {
   if (options->command == COMMAND_SWEEP || options->target_ratio > 0)
     return options_refuse(options, options->target_ratio > 0 ? "--target-ratio" : "--sweep", NULL,
                           "cannot be used with -m lossless; leave one of them out");
-  if (params->has_fill)
+  if (options->fills.count > 0)
     return options_refuse(options, "--fill", NULL,
                           "cannot be used with -m lossless; leave one of them out");
   if (params->predictor != SZGPU_PREDICTOR_AUTO)
@@ -161,19 +168,45 @@ static bool check_series(struct options *options) {
     return options_refuse(options, "-o", NULL,
                           "cannot be used with --append; leave one of them out");
   if (options->series && strcmp(options->series, "-") == 0)
-    return options_refuse(options, "--append", "-", "is no file; name the series");
+    return options_refuse(options, "--append", "-", "is not a file; name the series");
   if (options->has_time && !options->series)
-    return options_refuse(options, "--time", NULL, "is of a step; add --append or leave it out");
-  if (options->has_time && options->file_count > 1)
     return options_refuse(options, "--time", NULL,
-                          "is of a single step; append the files one by one");
+                          "belongs to a step of a series; add --append or leave it out");
+  if (options->has_time && options->file_count > 1)
+    return options_refuse(options, "--time", NULL, "is for one step; append the files one by one");
   return true;
 }
 
-static bool check_together(struct options *options, const bool *is_given) {
-  if (options->command == COMMAND_NONE)
+/* Names that stand for standard input and output, such as /dev/stdin and /proc/self/fd/1, are "-"
+ * from here on. */
+static bool check_standard_streams(struct options *options) {
+  static char standard[] = "-";
+  for (int i = 0; i < options->file_count; i++)
+    if (descriptor_of_name(options->files[i]) == STDIN_FILENO) options->files[i] = standard;
+  if (options->original && descriptor_of_name(options->original) == STDIN_FILENO)
+    options->original = standard;
+  const char **const made = options->series ? &options->series : &options->output;
+  int const descriptor = *made ? descriptor_of_name(*made) : -1;
+  if (descriptor == STDERR_FILENO)
+    return options_refuse(options, options->series ? "--append" : "-o", *made,
+                          "is for messages, which would mix with the data; name another output");
+  if (descriptor == STDOUT_FILENO) *made = standard;
+  return true;
+}
+
+static bool refuse_without_mode(struct options *options) {
+  char *const first = options->file_count > 0 ? options->files[0] : NULL;
+  const char *const habit = first && access(first, F_OK) != 0 ? habit_of_word(first) : NULL;
+  if (!habit)
     return options_refuse(options, "no mode", NULL,
                           "was given; use -z, -x, -l or --test, or see szgpu --help");
+  options->files++; /* it is none */
+  options->file_count--;
+  return options_refuse(options, first, NULL, habit);
+}
+
+static bool check_together(struct options *options, const bool *is_given) {
+  if (options->command == COMMAND_NONE) return refuse_without_mode(options);
   for (const struct option_use *use = option_uses; use->option; use++)
     if (is_given[use->option] && !(use->commands & options->command)) {
       char sentence[128];
@@ -200,7 +233,9 @@ static bool check_together(struct options *options, const bool *is_given) {
                           options->has_slab
                               ? "cannot be used with --slab; leave one of them out"
                               : "cannot be used with --compare; leave one of them out");
-  if (!check_devices(options) || !check_in_frames(options) || !check_series(options)) return false;
+  if (!check_devices(options) || !check_in_frames(options) || !check_standard_streams(options) ||
+      !check_series(options))
+    return false;
   if (options->progress == PROGRESS_JSON && !options->is_json)
     return options_refuse(options, "--progress", "json", "is for --json; add it");
   if (options->output && options->file_count > 1)
@@ -227,9 +262,54 @@ static const char *remedy_without_gpu(const struct options *options) {
   return has_cuda_decoder ? "leave --decoder out" : NULL;
 }
 
+/* True if the data of some file go to standard output. */
+static bool use_stdout(const struct options *options) {
+  if (options->command != COMMAND_COMPRESS && options->command != COMMAND_RESTORE) return false;
+  if (options->series) return false;
+  if (options->output) return strcmp(options->output, "-") == 0;
+  for (int i = 0; i < options->file_count; i++)
+    if (strcmp(options->files[i], "-") == 0) return true;
+  return false;
+}
+
+/* The file that gets data, or a series; false if it is not there yet, or a device: those keep
+ * nothing. */
+static bool find_data(const struct options *options, struct stat *data) {
+  const char *const name = options->series ? options->series : options->output;
+  int const failed = use_stdout(options) ? fstat(STDOUT_FILENO, data)
+                     : name              ? stat(name, data)
+                                         : -1;
+  return failed == 0 && !S_ISCHR(data->st_mode) && !S_ISBLK(data->st_mode);
+}
+
+/* Also true if that cannot be told. */
+static bool is_open_as(const struct stat *data, int descriptor) {
+  struct stat status;
+  return fstat(descriptor, &status) != 0 ||
+         (status.st_dev == data->st_dev && status.st_ino == data->st_ino);
+}
+
+/* No sentence but an error may get among the data: if standard output has them, the report goes to
+ * standard error, and if that has them, too (2>&1), there is none. */
+static void keep_data_apart(struct options *options) {
+  struct stat data;
+  bool const is_found = find_data(options, &data);
+  options->is_stdout_taken = use_stdout(options) || (is_found && is_open_as(&data, STDOUT_FILENO));
+  if (options->is_stdout_taken && is_found && is_open_as(&data, STDERR_FILENO))
+    options->is_quiet = true;
+}
+
+/* Where an output of the command can go instead. */
+static const char *remedy_elsewhere(const struct options *options) {
+  if (options->series) return "name a series in another folder";
+  bool const has_output =
+      options->command == COMMAND_COMPRESS || options->command == COMMAND_RESTORE;
+  return has_output ? "name another folder with -o" : NULL;
+}
+
 struct report options_report(const struct options *options) {
   return (struct report){
-      .out = options_use_stdout(options) ? stderr : stdout,
+      .out = options->is_stdout_taken ? stderr : stdout,
       .file = options->file_count == 1 ? options->files[0] : NULL,
       .command = word_of_command(options->command),
       .is_json = options->is_json,
@@ -237,6 +317,7 @@ struct report options_report(const struct options *options) {
       .is_verbose = options->is_verbose,
       .is_strict = options->is_strict,
       .remedy_without_gpu = remedy_without_gpu(options),
+      .remedy_elsewhere = remedy_elsewhere(options),
   };
 }
 
@@ -250,7 +331,7 @@ bool options_read(int argc, char **argv, struct options *options, int *exit_code
     if (option == 'h' || option == OPTION_HELP || option == OPTION_VERSION) {
       if (option == OPTION_VERSION)
         printf("szgpu %s\nCUDA: %s\nHDF5: %s\n", szgpu_version(), szgpu_has_cuda() ? "yes" : "no",
-               hdf5_is_built_in() ? "yes" : "no");
+               hdf5_is_there() ? "yes" : "no");
       else
         print_help();
       *exit_code = CODE_OK;
@@ -265,8 +346,10 @@ bool options_read(int argc, char **argv, struct options *options, int *exit_code
   }
   options->files = argv + optind;
   options->file_count = argc - optind;
+  bool const is_good = options->fault[0] == '\0' && check_together(options, is_given);
+  keep_data_apart(options);
   struct report const report = options_report(options);
-  if (options->fault[0] == '\0' && check_together(options, is_given)) {
+  if (is_good) {
     if (options->command != COMMAND_H5_ARGS) return true;
     *exit_code = h5_args_print(&report, options, stdout);
     return false;
@@ -277,14 +360,5 @@ bool options_read(int argc, char **argv, struct options *options, int *exit_code
     refuse_name(options, one_dash);
   }
   *exit_code = report_failure(&report, CODE_USAGE, shown_input(report.file), "%s", options->fault);
-  return false;
-}
-
-bool options_use_stdout(const struct options *options) {
-  if (options->command != COMMAND_COMPRESS && options->command != COMMAND_RESTORE) return false;
-  if (options->series) return false;
-  if (options->output) return strcmp(options->output, "-") == 0;
-  for (int i = 0; i < options->file_count; i++)
-    if (strcmp(options->files[i], "-") == 0) return true;
   return false;
 }

@@ -4,6 +4,7 @@
 #ifndef SZGPU_APP_OPTIONS_H
 #define SZGPU_APP_OPTIONS_H
 
+#include "fills.h"
 #include "report.h"
 #include "slices.h"
 #include "szgpu.h"
@@ -30,8 +31,9 @@ enum progress_form {
 
 struct options {
   enum command command;
-  szgpu_params params;
+  szgpu_params params; /* without fill values */
   szgpu_options context;
+  struct fills fills;   /* --fill; none has an origin */
   const char *output;   /* -o; NULL: named after the input */
   const char *original; /* --compare; NULL: none */
   bool has_dtype, has_dims, has_slab, has_region, has_level, has_bound;
@@ -51,6 +53,8 @@ struct options {
   double time;       /* --time */
   int level;         /* --level; 0: the whole field */
   bool is_forced, is_quiet, is_verbose, is_json, is_verified, is_strict;
+  bool is_named; /* --h5-args: the words are for datasets that are named */
+  bool is_stdout_taken; /* by data, so that reports go to standard error */
   char **files;
   int file_count;
   char fault[512]; /* the first error in the command line; "": none */
@@ -63,7 +67,5 @@ bool options_read(int argc, char **argv, struct options *options, int *exit_code
 const char *options_frame_by_frame(const struct options *options);
 /* For messages about the whole run; names the file if there is only one. */
 struct report options_report(const struct options *options);
-/* True if the data of some file go to standard output. */
-bool options_use_stdout(const struct options *options);
 
 #endif

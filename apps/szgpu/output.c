@@ -5,6 +5,7 @@
 #include "output.h"
 
 #include "cleanup.h"
+#include "links.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,30 +31,46 @@ static int refuse_terminal(const struct report *report, const char *name) {
                         "them anyway");
 }
 
-/* Refuses a name that is taken. Sets *is_direct if it is a device or a pipe, which is written in
- * place. */
-static int check_name(const struct report *report, const char *name, bool is_forced,
-                      const struct taken_file *taken, size_t taken_count, bool *is_direct) {
-  struct stat status;
-  *is_direct = false;
-  if (stat(name, &status) != 0) {
-    bool const is_dangling_link = lstat(name, &status) == 0;
-    return is_dangling_link && !is_forced ? refuse_existing(report, name) : CODE_OK;
-  }
+/* Refuses an output that is being read. */
+static int check_inputs(const struct report *report, const char *name, const struct stat *status,
+                        const struct taken_file *taken, size_t taken_count) {
   for (size_t i = 0; i < taken_count; i++)
-    if (S_ISREG(status.st_mode) && status.st_dev == taken[i].status->st_dev &&
-        status.st_ino == taken[i].status->st_ino)
-      return report_failure(report, CODE_IO, name,
+    if (S_ISREG(status->st_mode) && status->st_dev == taken[i].status->st_dev &&
+        status->st_ino == taken[i].status->st_ino)
+      return report_failure(report, CODE_IO, shown_output(name),
                             "is the same file as the input %s; name "
                             "another output with -o",
                             taken[i].name);
+  return CODE_OK;
+}
+
+/* Refuses a name that is taken, or that leads nowhere that a file could get a name. Sets *is_direct
+ * if it is a device or a pipe, which is written in place. path: where its links lead. */
+static int check_name(const struct report *report, const char *name, const char *path,
+                      bool is_forced, const struct taken_file *taken, size_t taken_count,
+                      bool *is_direct) {
+  struct stat status, end;
+  *is_direct = false;
+  bool const is_there = stat(name, &status) == 0;
+  bool const has_end = lstat(path, &end) == 0;
+  if (!is_there && has_end && S_ISLNK(end.st_mode)) /* in a circle, or too many */
+    return report_errno(report, name, "written", ELOOP);
+  if (!is_there) {
+    bool const is_dangling_link = lstat(name, &status) == 0;
+    return is_dangling_link && !is_forced ? refuse_existing(report, name) : CODE_OK;
+  }
+  int const code = check_inputs(report, name, &status, taken, taken_count);
+  if (code != CODE_OK) return code;
   if (S_ISDIR(status.st_mode))
     return report_failure(report, CODE_IO, name, "is a folder; name a file with -o");
   *is_direct = !S_ISREG(status.st_mode);
   /* a disk needs -f too */
-  return (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode)) && !is_forced
-             ? refuse_existing(report, name)
-             : CODE_OK;
+  if ((S_ISREG(status.st_mode) || S_ISBLK(status.st_mode)) && !is_forced)
+    return refuse_existing(report, name);
+  if (*is_direct || (has_end && end.st_dev == status.st_dev && end.st_ino == status.st_ino))
+    return CODE_OK;
+  return report_failure(report, CODE_IO, name,
+                        "is an open file without a name of its own; name another output with -o");
 }
 
 static void make_suffix(char *suffix) {
@@ -71,14 +88,14 @@ static void make_suffix(char *suffix) {
 /* Opens DIR/.NAME.SUFFIX, beside its target, so that a rename suffices. Watches the name before the
  * file exists, so that no signal finds it unwatched; mkstemp could not do that. */
 static int open_temporary(const struct report *report, struct output *output) {
-  const char *slash = strrchr(output->name, '/');
-  int const folder_chars = slash ? (int)(slash + 1 - output->name) : 0;
-  size_t const capacity = strlen(output->name) + SUFFIX_CHARS + 3;
+  const char *slash = strrchr(output->target, '/');
+  int const folder_chars = slash ? (int)(slash + 1 - output->target) : 0;
+  size_t const capacity = strlen(output->target) + SUFFIX_CHARS + 3;
   output->temporary = malloc(capacity);
   if (!output->temporary) return report_out_of_memory(report, output->name, "its name", capacity);
   int const head_chars =
-      snprintf(output->temporary, capacity, "%.*s.%.*s.", folder_chars, output->name,
-               (int)LONGEST_KEPT_CHARS, output->name + folder_chars);
+      snprintf(output->temporary, capacity, "%.*s.%.*s.", folder_chars, output->target,
+               (int)LONGEST_KEPT_CHARS, output->target + folder_chars);
   char *const suffix = output->temporary + head_chars;
   suffix[SUFFIX_CHARS] = '\0';
   for (int attempt = 0; output->descriptor < 0; attempt++) {
@@ -86,7 +103,7 @@ static int open_temporary(const struct report *report, struct output *output) {
     if (!cleanup_watch_file(output->temporary))
       return report_errno(report, output->name, "written", ENAMETOOLONG);
     output->descriptor = open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
-                              output->source ? S_IRUSR | S_IWUSR : 0666);
+                              output->has_source ? S_IRUSR | S_IWUSR : 0666);
     int const error_number = errno;
     if (output->descriptor >= 0) break;
     cleanup_forget_file();
@@ -98,28 +115,40 @@ static int open_temporary(const struct report *report, struct output *output) {
   return CODE_OK;
 }
 
+/* What is written in place; descriptor: opened, or -1 with errno. */
+static int open_direct(struct output *output, int descriptor, const struct report *report,
+                       const struct taken_file *taken, size_t taken_count) {
+  struct stat status;
+  output->descriptor = descriptor;
+  if (descriptor < 0 || fstat(descriptor, &status) != 0)
+    return report_errno(report, shown_output(output->name), "written", errno);
+  int const code = check_inputs(report, output->name, &status, taken, taken_count);
+  if (code != CODE_OK) return code;
+  return isatty(descriptor) && !output->is_forced ? refuse_terminal(report, output->name) : CODE_OK;
+}
+
 int output_open(const struct report *report, const char *name, bool is_forced,
                 const struct taken_file *taken, size_t taken_count, struct output *output) {
   *output = (struct output)OUTPUT_NONE;
   output->name = name;
   output->is_forced = is_forced;
   bool is_direct;
-  if (strcmp(name, "-") == 0) {
-    if (isatty(STDOUT_FILENO) && !is_forced) return refuse_terminal(report, name);
-    output->descriptor = STDOUT_FILENO;
-    return CODE_OK;
-  }
-  int const code = check_name(report, name, is_forced, taken, taken_count, &is_direct);
+  if (strcmp(name, "-") == 0) return open_direct(output, STDOUT_FILENO, report, taken, taken_count);
+  struct link_end const end = follow_links(name);
+  if (!end.path[0]) return report_errno(report, name, "written", *name ? ENAMETOOLONG : ENOENT);
+  if (end.descriptor >= 0)
+    return open_direct(output, fcntl(end.descriptor, F_DUPFD_CLOEXEC, 0), report, taken,
+                       taken_count);
+  int const code = check_name(report, name, end.path, is_forced, taken, taken_count, &is_direct);
   if (code != CODE_OK) return code;
-  if (taken_count > 0 && S_ISREG(taken[0].status->st_mode)) output->source = taken[0].status;
-  if (!is_direct) return open_temporary(report, output);
-  output->descriptor = open(name, O_WRONLY | O_NOCTTY | O_CLOEXEC);
-  if (output->descriptor < 0) return report_errno(report, name, "written", errno);
-  if (isatty(output->descriptor) && !is_forced) {
-    output_close(output);
-    return refuse_terminal(report, name);
-  }
-  return CODE_OK;
+  if (is_direct)
+    return open_direct(output, open(name, O_WRONLY | O_NOCTTY | O_CLOEXEC), report, taken,
+                       taken_count);
+  output->has_source = taken_count > 0 && S_ISREG(taken[0].status->st_mode);
+  if (output->has_source) output->source = *taken[0].status;
+  output->target = strdup(end.path);
+  if (!output->target) return report_out_of_memory(report, name, "its name", strlen(name));
+  return open_temporary(report, output);
 }
 
 int output_write(const struct report *report, struct output *output, const void *bytes,
@@ -144,7 +173,7 @@ bool output_is_file(const struct output *output) { return output->temporary != N
  * stays stricter. A group that is not the input's gets no more rights than all others have. The
  * owner comes last, because another's file cannot be changed. */
 static void take_mode(const struct output *output) {
-  const struct stat *source = output->source;
+  const struct stat *source = &output->source;
   mode_t mode = source->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
   if (fchown(output->descriptor, (uid_t)-1, source->st_gid) != 0)
     mode &= ~(mode_t)S_IRWXG | (mode & S_IRWXO) << 3;
@@ -169,16 +198,16 @@ static int rename_to_free_name(const char *from, const char *to) {
 static int take_name(const struct output *output) {
   struct stat status;
   if (!output->is_forced) {
-    if (link(output->temporary, output->name) == 0) {
+    if (link(output->temporary, output->target) == 0) {
       unlink(output->temporary);
       return 0;
     }
     int const error_number =
-        errno == EEXIST ? EEXIST : rename_to_free_name(output->temporary, output->name);
+        errno == EEXIST ? EEXIST : rename_to_free_name(output->temporary, output->target);
     if (error_number != EINVAL && error_number != ENOSYS) return error_number;
-    if (lstat(output->name, &status) == 0) return EEXIST;
+    if (lstat(output->target, &status) == 0) return EEXIST;
   }
-  return rename(output->temporary, output->name) == 0 ? 0 : errno;
+  return rename(output->temporary, output->target) == 0 ? 0 : errno;
 }
 
 int output_commit(const struct report *report, struct output *output) {
@@ -188,7 +217,7 @@ int output_commit(const struct report *report, struct output *output) {
     output->descriptor = -1;
     return closed == 0 ? CODE_OK : report_errno(report, output->name, "written", errno);
   }
-  if (output->source) take_mode(output);
+  if (output->has_source) take_mode(output);
   bool const is_synced = fsync(output->descriptor) == 0 || errno == EINVAL || errno == ENOSYS;
   int error_number = is_synced ? 0 : errno;
   if (close(output->descriptor) != 0 && error_number == 0) error_number = errno;
@@ -209,5 +238,6 @@ void output_close(struct output *output) {
     cleanup_forget_file();
     free(output->temporary);
   }
+  free(output->target);
   *output = (struct output)OUTPUT_NONE;
 }

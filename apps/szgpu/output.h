@@ -11,10 +11,13 @@
 
 struct output {
   const char *name; /* "-": standard output */
-  char *temporary;  /* NULL: writes straight to name, a device or a pipe */
+  char *target;     /* the name that the file gets: that which links in name lead to */
+  char *temporary;  /* NULL: writes straight to name, a device, a pipe or an open descriptor */
   int descriptor;   /* -1: not open */
   bool is_forced;
-  const struct stat *source; /* the file whose mode and owner it takes; NULL: those of a new file */
+  bool is_aside;      /* a temporary file, of which the output is made later */
+  bool has_source;    /* else it takes mode and owner of a new file */
+  struct stat source; /* the file whose mode and owner it takes */
 };
 
 #define OUTPUT_NONE \
@@ -26,7 +29,8 @@ struct taken_file {
   const struct stat *status;
 };
 
-/* Opens the output, unless its name is taken. A new file takes mode and owner of taken[0], the
+/* Opens the output, unless its name is taken. Devices, pipes, descriptors and links stay: a link's
+ * target is what is written or replaced. A new file takes mode and owner of taken[0], the
  * input, if that is a file too; until it gets its name only its owner may read it. Every call
  * returns an exit code; it prints a sentence if that is not CODE_OK. */
 int output_open(const struct report *report, const char *name, bool is_forced,

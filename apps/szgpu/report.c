@@ -29,7 +29,7 @@ static const struct answer answers[] = {
     [SZGPU_NOT_AN_ARCHIVE] = {CODE_ARCHIVE, "name a file that szgpu -z made"},
     [SZGPU_NEWER_VERSION] = {CODE_ARCHIVE, "read it with a newer szgpu"},
     [SZGPU_TRUNCATED] = {CODE_ARCHIVE, "replace it with an intact copy"},
-    [SZGPU_TRAILING_BYTES] = {CODE_ARCHIVE, "copy it again, without what follows it"},
+    [SZGPU_TRAILING_BYTES] = {CODE_ARCHIVE, "copy it again, without the bytes that follow it"},
     [SZGPU_BAD_CHECKSUM] = {CODE_ARCHIVE, "replace it with an intact copy"},
     [SZGPU_BAD_DATA] = {CODE_ARCHIVE, "compress the original again"},
     [SZGPU_CANCELLED] = {CODE_USAGE, "run it again"},
@@ -40,9 +40,11 @@ static const struct answer answers[] = {
     [SZGPU_SOURCE_FAILED] = {CODE_IO, "read it again when nothing writes to it"},
     [SZGPU_SINK_FAILED] = {CODE_IO, "check the output and its folder"},
     [SZGPU_NOT_A_SERIES] = {CODE_ARCHIVE, "name a file that szgpu -z --append made"},
-    [SZGPU_UNFINISHED] = {CODE_ARCHIVE, "the next --append takes its place"},
-    [SZGPU_LOCKED] = {CODE_IO, "append when it has ended"},
+    [SZGPU_UNFINISHED] = {CODE_ARCHIVE, "the next --append replaces it"},
+    [SZGPU_LOCKED] = {CODE_IO, "append again when it has finished"},
     [SZGPU_OTHER_PARAMS] = {CODE_ARCHIVE, "restore it with the params that it was made with"},
+    [SZGPU_OTHER_PROCESS] = {CODE_IO, "open it in the process that uses it"},
+    [SZGPU_SERIES_CHANGED] = {CODE_IO, "append again when no other program writes to it"},
 };
 
 bool status_is_of_resources(szgpu_status status) {
@@ -115,19 +117,30 @@ void report_note(const struct report *report, const szgpu_ctx *ctx, bool *is_tol
   *is_told = true;
 }
 
-int report_errno(const struct report *report, const char *name, const char *what,
-                 int error_number) {
-  const char *remedy = "check the file and its folder";
-  if (error_number == ENOSPC || error_number == EDQUOT)
-    remedy = "free some space or name another folder with -o";
-  else if (error_number == EFBIG)
-    remedy = "raise the limit on file sizes or name another folder with -o";
+static int report_failed_call(const struct report *report, const char *name, const char *what,
+                              int error_number, const char *elsewhere) {
+  bool const is_full = error_number == ENOSPC || error_number == EDQUOT;
+  char remedy[128] = "check the file and its folder";
+  if (is_full || error_number == EFBIG)
+    snprintf(remedy, sizeof remedy, "%s%s%s",
+             is_full ? "free some space" : "raise the limit on file sizes", elsewhere ? " or " : "",
+             elsewhere ? elsewhere : "");
   else if (error_number == ENOENT || error_number == ENOTDIR)
-    remedy = "check the name";
+    strcpy(remedy, "check the name");
   else if (error_number == EACCES || error_number == EPERM)
-    remedy = "check the permissions";
+    strcpy(remedy, "check the permissions");
   return report_failure(report, CODE_IO, name, "cannot be %s: %s; %s", what, strerror(error_number),
                         remedy);
+}
+
+int report_errno(const struct report *report, const char *name, const char *what,
+                 int error_number) {
+  return report_failed_call(report, name, what, error_number, report->remedy_elsewhere);
+}
+
+int report_errno_aside(const struct report *report, const char *name, const char *what,
+                       int error_number) {
+  return report_failed_call(report, name, what, error_number, "name another folder with TMPDIR");
 }
 
 int report_out_of_memory(const struct report *report, const char *name, const char *what,

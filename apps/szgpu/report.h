@@ -25,6 +25,7 @@ struct report {
   const char *command; /* "compress"; NULL: none was given */
   bool is_json, is_quiet, is_verbose, is_strict;
   const char *remedy_without_gpu; /* if the command line insists on CUDA, else NULL */
+  const char *remedy_elsewhere;   /* if a disk is full; NULL: the command line names no output */
 };
 
 #if defined(__GNUC__)
@@ -48,6 +49,9 @@ bool status_is_of_resources(szgpu_status status);
 void report_note(const struct report *report, const szgpu_ctx *ctx, bool *is_told);
 /* Reports "cannot be WHAT: strerror; remedy" with CODE_IO. */
 int report_errno(const struct report *report, const char *name, const char *what, int error_number);
+/* The same of a temporary file. */
+int report_errno_aside(const struct report *report, const char *name, const char *what,
+                       int error_number);
 int report_out_of_memory(const struct report *report, const char *name, const char *what,
                          uint64_t wanted_bytes);
 

@@ -47,6 +47,13 @@ static bool output_is_npy(const struct restoration *work) {
 
 static int choose_values(struct restoration *work) {
   const struct options *options = work->job->options;
+  const char *const part = options->has_slab     ? "--slab"
+                           : options->has_region ? "--region"
+                           : options->has_level  ? "--level"
+                                                 : NULL;
+  if (part && info_is_of_empty_file(&work->info))
+    return report_failure(&work->job->report, CODE_USAGE, work->name,
+                          "holds an empty file, which has no parts; leave %s out", part);
   work->shape = work->info.shape;
   if (options->has_slab) {
     uint64_t const row_count = work->info.shape.dims[0];
@@ -194,6 +201,7 @@ static int begin_output(struct restoration *work, bool *is_swapped) {
 
 static int write_field(struct restoration *work) {
   const struct report *report = &work->job->report;
+  if (info_is_of_empty_file(&work->info)) return CODE_OK;
   bool is_swapped;
   int const code = begin_output(work, &is_swapped);
   if (code != CODE_OK) return code;
@@ -215,6 +223,10 @@ static int restore_in_frames(struct restoration *work) {
   return code;
 }
 
+static uint64_t restored_bytes(const struct restoration *work) {
+  return info_is_of_empty_file(&work->info) ? 0 : work->field_bytes;
+}
+
 static void print_line(const struct restoration *work) {
   FILE *out = work->job->report.out;
   const szgpu_info *info = &work->info;
@@ -222,7 +234,7 @@ static void print_line(const struct restoration *work) {
   fputs(" -> ", out);
   print_name(out, shown_output(work->output.name));
   fprintf(out, "  ratio %.2f  %s -> %s", archive_ratio(info),
-          words_for_bytes(info->archive_bytes).text, words_for_bytes(work->field_bytes).text);
+          words_for_bytes(info->archive_bytes).text, words_for_bytes(restored_bytes(work)).text);
   if (work->job->options->has_slab)
     fprintf(out, " (rows %" PRIu64 ":%" PRIu64 " of %" PRIu64 ")", work->first_row,
             work->first_row + work->shape.dims[0], info->shape.dims[0]);
@@ -235,7 +247,7 @@ static void print_line(const struct restoration *work) {
     fprintf(out, " (region %s of %s)", text, words_for_dims(&work->level_shape).text);
   }
   fprintf(out, "  %s  %.3g GB/s", words_for_bound(info).text,
-          gigabytes_per_second(work->field_bytes, work->seconds));
+          gigabytes_per_second(restored_bytes(work), work->seconds));
   if (work->job->options->original) metrics_print(&work->metrics, out);
   fputc('\n', out);
   if (work->job->report.is_verbose)
@@ -263,9 +275,9 @@ static void print_json(const struct restoration *work) {
     json_counts(&json, "region_first", work->region.first, work->shape.ndim);
     json_counts(&json, "region_dims", work->region.count, work->shape.ndim);
   }
-  json_count(&json, "restored_bytes", work->field_bytes);
+  json_count(&json, "restored_bytes", restored_bytes(work));
   json_real(&json, "seconds", work->seconds);
-  json_real(&json, "gb_per_s", gigabytes_per_second(work->field_bytes, work->seconds));
+  json_real(&json, "gb_per_s", gigabytes_per_second(restored_bytes(work), work->seconds));
   if (work->job->options->original) {
     json_text(&json, "original", work->job->options->original);
     metrics_print_json(&work->metrics, &json);

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* NULL if memory is out, or if the archive does not end in .szg: *has_suffix is then false. */
 static char *default_output(const char *archive, bool *has_suffix) {
@@ -67,8 +68,7 @@ static int restore_series(struct series_input *series) {
   if (single && series->end - series->first != 1)
     return report_failure(&job->report, CODE_USAGE, series->name,
                           "has %" PRIu64
-                          " steps to restore, and %s is for one; name it as in "
-                          "--step 7",
+                          " steps to restore, and %s names one output; choose a step with --step N",
                           series->end - series->first, single);
   if (!options->output && !has_extension(job->report.file, ".szgs"))
     return refuse_name(job, ".szgs");
@@ -85,10 +85,22 @@ static int restore_series(struct series_input *series) {
 
 /* ---- archives ---- */
 
+/* Whether a file begins like none; of a pipe, that cannot be told before it is read. */
+static bool is_no_archive(const struct input *input) {
+  unsigned char head[16];
+  szgpu_info info;
+  if (!input_is_file(input)) return false;
+  ssize_t const got = pread(input->descriptor, head, sizeof head, 0);
+  return got > 0 && inspect_archive(head, (size_t)got, &info) == SZGPU_NOT_AN_ARCHIVE;
+}
+
 static int restore_one(const struct job *job, struct input *archive) {
   bool has_suffix = true;
   char *const name = job->options->output ? strdup(job->options->output)
                                           : default_output(job->report.file, &has_suffix);
+  if (!has_suffix && is_no_archive(archive))
+    return report_failure(&job->report, CODE_USAGE, job->report.file,
+                          "is not an szgpu archive; to compress it, use szgpu -z -e 1e-4 FILE");
   if (!has_suffix) return refuse_name(job, ".szg");
   if (!name) return out_of_name(job);
   int const code = restore_archive(job, archive, NULL, name);

@@ -27,16 +27,19 @@ static int read_bytes(void *user, uint64_t offset, void *bytes, size_t byte_coun
   return 0;
 }
 
-enum { BYTES_THAT_TELL = 4, MAGIC_BYTES = 8 }; /* fewer may begin an archive as well */
+enum {
+  BYTES_THAT_TELL = 4, /* fewer may begin an archive as well */
+  HEAD_BYTES = 9       /* 8 zeros may be a series that was begun, more are none */
+};
 
-bool begins_a_series(const void *bytes, size_t byte_count) {
-  struct bytes from = {bytes, byte_count < MAGIC_BYTES ? byte_count : MAGIC_BYTES};
+szgpu_status begins_a_series(const void *bytes, size_t byte_count) {
+  struct bytes from = {bytes, byte_count < HEAD_BYTES ? byte_count : HEAD_BYTES};
   szgpu_store const store = {.read = read_bytes, .user = &from};
   szgpu_series *series;
-  if (byte_count < BYTES_THAT_TELL) return false;
-  bool const is_series = szgpu_series_open(&series, &store, from.count) == SZGPU_OK;
+  if (byte_count < BYTES_THAT_TELL) return SZGPU_NOT_A_SERIES;
+  szgpu_status const status = szgpu_series_open(&series, &store, from.count);
   szgpu_series_close(series);
-  return is_series;
+  return status;
 }
 
 static int read_file(void *user, uint64_t offset, void *bytes, size_t byte_count, size_t *got) {
@@ -50,12 +53,12 @@ static int report_end(const struct series_input *series) {
   szgpu_status const end = szgpu_series_end(series->series, &step);
   struct step_words const words = words_for_step(series->count, &step);
   if (end == SZGPU_UNFINISHED)
-    return report_failure(&series->job->report, CODE_ARCHIVE, series->name,
-                          "%s is not finished: an append is at work or was cut off; the next "
-                          "--append takes its place",
-                          words.text);
+    return report_failure(
+        &series->job->report, CODE_ARCHIVE, series->name,
+        "%s is unfinished: an append is running or was interrupted; the next --append replaces it",
+        words.text);
   return report_failure(&series->job->report, CODE_ARCHIVE, series->name,
-                        "%s, and what follows it, cannot be read: %s; replace the series with an "
+                        "cannot be read from %s on: %s; replace the series with an "
                         "intact copy",
                         words.text, szgpu_status_text(end));
 }
@@ -86,20 +89,21 @@ static int report_read(const struct series_input *series, szgpu_status status) {
 }
 
 static int open_series(const struct job *job, struct input *input, struct series_input *series) {
-  unsigned char head[MAGIC_BYTES];
+  unsigned char head[HEAD_BYTES];
   size_t got = 0;
   *series = (struct series_input){.job = job, .name = shown_input(job->report.file)};
   series->input = input;
   series->source.input = input;
   if (input_is_file(input) && read_file(&series->source, 0, head, sizeof head, &got))
     return report_read(series, SZGPU_SOURCE_FAILED);
-  if (!begins_a_series(head, got))
+  szgpu_status status = begins_a_series(head, got);
+  if (status == SZGPU_OUT_OF_MEMORY) return report_read(series, status);
+  if (status != SZGPU_OK)
     return job->options->has_step ? report_failure(&job->report, CODE_USAGE, series->name,
-                                                   "is not a series in a file; leave --step out")
+                                                   "is not a series file; leave out --step")
                                   : CODE_OK;
   szgpu_store const store = {.read = read_file, .user = &series->source};
-  szgpu_status const status =
-      szgpu_series_open(&series->series, &store, (uint64_t)input->status.st_size);
+  status = szgpu_series_open(&series->series, &store, (uint64_t)input->status.st_size);
   return status == SZGPU_OK ? choose_steps(series) : report_read(series, status);
 }
 

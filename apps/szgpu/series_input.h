@@ -28,8 +28,8 @@ struct step_view {
   char name[1024];      /* "run.szgs: step 7", for messages */
 };
 
-/* Whether bytes begin as a series does, so far as they are there. */
-bool begins_a_series(const void *bytes, size_t byte_count);
+/* SZGPU_OK: bytes begin as a series does, so far as they are there. */
+szgpu_status begins_a_series(const void *bytes, size_t byte_count);
 
 /* Opens the input of job->report.file, and calls on_series if it is a series, which must be a file,
  * else on_archive, which still has to load it. If it is no series, --step is refused. */

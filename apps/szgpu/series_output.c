@@ -20,33 +20,29 @@ static int report_series(const struct job *job, szgpu_status status, int error_n
                         error_number);
   if (status == SZGPU_BAD_ARGUMENT)
     return report_failure(&job->report, CODE_IO, name,
-                          "is not a file; name a file, or one that is to be made");
+                          "is not a file; name an existing series or a new file");
   return report_status(&job->report, name, status, NULL);
 }
 
 /* A step that is not finished gives way by itself, another only with -f. */
-static int open_end(const struct job *job, szgpu_series *series) {
-  const char *const name = job->options->series;
+static int check_end(const struct job *job, szgpu_series *series) {
   szgpu_step step = SZGPU_STEP_DEFAULTS;
   szgpu_status const end = szgpu_series_end(series, &step);
-  if (end == SZGPU_OK) return CODE_OK;
+  if (end == SZGPU_OK || end == SZGPU_UNFINISHED || job->options->is_forced) return CODE_OK;
   struct step_words const words = words_for_step(szgpu_series_count(series), &step);
-  if (end == SZGPU_UNFINISHED && !job->report.is_quiet) {
-    fputs("szgpu: note: ", stderr);
-    print_name(stderr, name);
-    fputs(": ", stderr);
-    print_name(stderr, words.text);
-    fputs(" was not finished; this append takes its place\n", stderr);
-  }
-  if (job->options->is_forced) {
-    szgpu_status const status = szgpu_series_cut(series);
-    return status == SZGPU_OK ? CODE_OK : report_series(job, status, szgpu_series_errno(series));
-  }
-  if (end == SZGPU_UNFINISHED) return CODE_OK;
-  return report_failure(&job->report, CODE_ARCHIVE, name,
-                        "%s cannot be read (%s), so nothing is appended; replace the series with "
-                        "an intact copy, or cut this step and all behind it off with -f",
+  return report_failure(&job->report, CODE_ARCHIVE, job->options->series,
+                        "cannot be read from %s on (%s), so nothing was appended; replace the "
+                        "series with an intact copy, or discard that part with -f",
                         words.text, szgpu_status_text(end));
+}
+
+static void tell_of_unfinished(const struct job *job, const struct step_words *unfinished) {
+  if (job->report.is_quiet) return;
+  fputs("szgpu: note: ", stderr);
+  print_name(stderr, job->options->series);
+  fputs(": ", stderr);
+  print_name(stderr, unfinished->text);
+  fputs(" was unfinished; this append replaced it\n", stderr);
 }
 
 int series_output_open(const struct job *job) {
@@ -56,7 +52,7 @@ int series_output_open(const struct job *job) {
   szgpu_status const status = szgpu_series_open_file(&output->series, job->options->series,
                                                      SZGPU_SERIES_APPEND, &error_number);
   if (status != SZGPU_OK) return report_series(job, status, error_number);
-  int const code = open_end(job, output->series);
+  int const code = check_end(job, output->series);
   if (code != CODE_OK) series_output_close(output);
   return code;
 }
@@ -80,20 +76,28 @@ int series_output_append(const struct compression *work, int descriptor, uint64_
   struct file_source from = {.input = &made};
   szgpu_source const source = file_source(&from);
   *step = szgpu_series_count(series);
-  szgpu_status const status =
+  szgpu_step last = SZGPU_STEP_DEFAULTS;
+  szgpu_status const end = szgpu_series_end(series, &last);
+  struct step_words const words = words_for_step(*step, &last);
+  szgpu_status status =
+      end != SZGPU_OK && job->options->is_forced ? szgpu_series_cut(series) : SZGPU_OK;
+  if (status != SZGPU_OK) return report_series(job, status, szgpu_series_errno(series));
+  status =
       descriptor >= 0
           ? szgpu_series_append_source(series, &source, work->archive_bytes, &label)
           : szgpu_series_append_archive(series, work->archive.bytes, work->archive_bytes, &label);
   if (status == SZGPU_SOURCE_FAILED && from.error_number)
-    return report_errno(&job->report, job->options->series, "written by way of a temporary file",
-                        from.error_number);
+    return report_errno_aside(&job->report, job->options->series,
+                              "written through a temporary file", from.error_number);
   if (status == SZGPU_UNFINISHED)
     return report_failure(&job->report, CODE_ARCHIVE, job->options->series,
-                          "whole steps follow step %" PRIu64
-                          ", which was not finished, so nothing is appended; cut all of them off "
-                          "with -f",
+                          "finished steps follow the unfinished step %" PRIu64
+                          ", so nothing was appended; discard all of them with -f",
                           *step);
-  return status == SZGPU_OK ? CODE_OK : report_series(job, status, szgpu_series_errno(series));
+  if (status != SZGPU_OK) return report_series(job, status, szgpu_series_errno(series));
+  job->series->appended_steps++;
+  if (end == SZGPU_UNFINISHED) tell_of_unfinished(job, &words);
+  return CODE_OK;
 }
 
 void series_output_close(struct series_output *output) {

@@ -10,13 +10,15 @@
 #include "szgpu_series.h"
 
 struct series_output {
-  szgpu_series *series; /* NULL: not open yet */
+  szgpu_series *series;    /* NULL: not open yet */
+  uint64_t appended_steps; /* by all files */
 };
 
-/* Opens and locks the series, unless it is open already; with -f, cuts off a damaged end. */
+/* Opens and locks the series, unless it is open already. Its end must be whole or not finished,
+ * unless -f says that it may be lost. */
 int series_output_open(const struct job *job);
-/* Appends the archive of `work`: the bytes that it has, or those of a file if descriptor is not
- * -1. *step gets the number of the step. */
+/* Appends the archive of `work`: the bytes that it has, or those of a file if descriptor is not -1.
+ * An end that is not whole gives way then, and not before. *step gets the number of the step. */
 int series_output_append(const struct compression *work, int descriptor, uint64_t *step);
 void series_output_close(struct series_output *output);
 

@@ -151,7 +151,7 @@ const char *place_step(const struct slice *slice, uint64_t count, uint64_t *firs
   }
   write_slice(slice, text);
   snprintf(sentence, sizeof sentence,
-           "has %" PRIu64 " step%s, but --step asks for %s; give some within 0:%" PRIu64, count,
+           "has %" PRIu64 " step%s, but --step asks for %s; choose from 0:%" PRIu64, count,
            count == 1 ? "" : "s", text, count);
   return sentence;
 }

@@ -22,7 +22,7 @@ struct sweep {
 static int take_outcome(struct sweep *sweep, double bound) {
   struct compression *const work = &sweep->work;
   work->params.bound = bound;
-  int code = sweep->outcome_count == 0 ? compression_warn(work) : CODE_OK;
+  int code = compression_warn(work);
   if (code == CODE_OK) code = compression_make(work);
   if (code == CODE_OK) code = compression_verify(work);
   if (code == CODE_OK)
@@ -66,7 +66,8 @@ static void print_json(const struct sweep *sweep) {
   json_text(&json, "mode", words_for_mode(first->mode));
   json_text(&json, "predictor", words_for_predictor(work->params.predictor));
   json_text(&json, "shape_from", work->field.shape_origin);
-  if (work->fill_origin) json_text(&json, "fill_from", work->fill_origin);
+  fills_print_json(&work->fills, &json);
+  packing_print_json(&work->field.dataset, first, &json);
   json_count(&json, "field_bytes", first->field_bytes);
   json_open(&json, "bounds", '[');
   for (int i = 0; i < sweep->outcome_count; i++) {
@@ -98,6 +99,8 @@ int sweep_file(const struct job *job) {
   if (code == CODE_OK) code = compression_load(&sweep.work);
   for (int i = 0; code == CODE_OK && i < options->sweep_count; i++)
     code = take_outcome(&sweep, options->sweep_bounds[i]);
+  if (code == CODE_OK)
+    tell_packing(&job->report, sweep.work.name, &sweep.work.field.dataset, &sweep.outcomes[0].info);
   if (code == CODE_OK && !job->report.is_quiet)
     job->report.is_json ? print_json(&sweep) : print_table(&sweep);
   compression_close(&sweep.work);

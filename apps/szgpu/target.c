@@ -42,10 +42,18 @@ static double rounded(double bound) {
   return strtod(text, NULL);
 }
 
+/* What is asked for, in the mode's unit. Of subnormal values the product may be too small for a
+ * double; the least one keeps all of them exactly, as any smaller bound would. */
+static double asked_bound(const struct search *search, double bound) {
+  bool const is_absolute = search->of->params.mode == SZGPU_MODE_ABS;
+  if (!is_absolute || !(search->range > 0)) return bound;
+  double const absolute = rounded(bound * search->range);
+  return absolute > 0 ? absolute : 0x1p-1074;
+}
+
 static int try_bound(struct search *search, double bound) {
   struct compression *const of = search->of;
-  bool const is_absolute = of->params.mode == SZGPU_MODE_ABS;
-  of->params.bound = is_absolute && search->range > 0 ? rounded(bound * search->range) : bound;
+  of->params.bound = asked_bound(search, bound);
   search->trial_count++;
   int const code = compression_make(of);
   if (code != CODE_OK) return code;

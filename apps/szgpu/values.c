@@ -110,30 +110,44 @@ static double f16_of_bits(uint32_t bits) {
   return sign * (double)float_of_bits((bits & 0x7fff) << 13) * 0x1p112;
 }
 
-double value_of_bits(szgpu_dtype dtype, uint64_t bits) {
-  double value_f64;
+/* In a loop of its own for each type, which compilers make fast. */
+#define READ_AS(type, number)                                                                 \
+  for (uint64_t i = 0; i < count; i++) {                                                      \
+    type value;                                                                               \
+    memcpy(&value, (const unsigned char *)values + (first + i) * sizeof value, sizeof value); \
+    read[i] = number;                                                                         \
+  }                                                                                           \
+  return
+
+void read_values(szgpu_dtype dtype, const void *values, uint64_t first, uint64_t count,
+                 double *read) {
   switch (dtype) {
     case SZGPU_F32:
-      return float_of_bits((uint32_t)bits);
+      READ_AS(float, value);
     case SZGPU_F64:
-      memcpy(&value_f64, &bits, sizeof bits);
-      return value_f64;
+      READ_AS(double, value);
     case SZGPU_F16:
-      return f16_of_bits((uint32_t)bits);
+      READ_AS(uint16_t, f16_of_bits(value));
     case SZGPU_BF16:
-      return float_of_bits((uint32_t)bits << 16);
+      READ_AS(uint16_t, float_of_bits((uint32_t)value << 16));
     case SZGPU_I8:
-      return (int8_t)bits;
+      READ_AS(int8_t, value);
     case SZGPU_I16:
-      return (int16_t)bits;
+      READ_AS(int16_t, value);
     case SZGPU_I32:
-      return (int32_t)bits;
-    case SZGPU_U8:
+      READ_AS(int32_t, value);
     case SZGPU_U16:
+      READ_AS(uint16_t, value);
+    case SZGPU_U8:
     case SZGPU_FP8:
-      break;
+      READ_AS(uint8_t, value);
   }
-  return (double)bits;
+}
+
+double value_of_bits(szgpu_dtype dtype, uint64_t bits) {
+  double value = NAN;
+  read_values(dtype, &bits, 0, 1, &value); /* the library is for little-endian hosts */
+  return value;
 }
 
 /* Of floats: where rounding begins to give an infinity, the exponent of the least spacing, and the
@@ -153,10 +167,20 @@ static const struct {
               [SZGPU_I16] = {.is_integer = true, .has_sign = true, .bits = 16},
               [SZGPU_I32] = {.is_integer = true, .has_sign = true, .bits = 32}};
 
+bool dtype_is_integer(szgpu_dtype dtype) { return traits[dtype].is_integer; }
+
 bool dtype_has_value(szgpu_dtype dtype, double value) {
   if (!traits[dtype].is_integer) return !isfinite(value) || fabs(value) < traits[dtype].overflow;
   double const end = ldexp(1, traits[dtype].bits - traits[dtype].has_sign);
   return value == rint(value) && value < end && value >= (traits[dtype].has_sign ? -end : 0);
+}
+
+bool value_is_kept(const szgpu_info *info, uint64_t bits) {
+  bool is_fill = info->has_fill && bits == info->fill_bits;
+  for (uint32_t i = 0; i < info->more_fill_count; i++) is_fill |= bits == info->more_fill_bits[i];
+  if (is_fill || !info->has_limits) return is_fill;
+  double const value = value_of_bits(info->shape.dtype, bits);
+  return value < info->least || value > info->greatest;
 }
 
 double value_spacing(szgpu_dtype dtype, double value) {
@@ -167,6 +191,12 @@ double value_spacing(szgpu_dtype dtype, double value) {
   return ldexp(1, value != 0 && exponent > traits[dtype].least_exponent
                       ? exponent
                       : traits[dtype].least_exponent);
+}
+
+double value_rounded(szgpu_dtype dtype, double value) {
+  if (dtype == SZGPU_F64 || !isfinite(value)) return value;
+  double const spacing = value_spacing(dtype, value);
+  return rint(value / spacing) * spacing; /* a power of two: exact */
 }
 
 bool shape_bytes(const szgpu_shape *shape, uint64_t *byte_count) {

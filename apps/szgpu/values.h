@@ -9,6 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { MAX_DIMS = 4 };
 
 /* A word that an option takes, and its value. A table of them ends with a NULL name. */
@@ -43,9 +47,21 @@ size_t dtype_bytes(szgpu_dtype dtype);
 uint64_t value_bits(szgpu_dtype dtype, const void *values, uint64_t index);
 /* The number that they mean; of fp8, which has two formats, the bits themselves. */
 double value_of_bits(szgpu_dtype dtype, uint64_t bits);
+/* The numbers of values from `first` on. Values need not be aligned. */
+void read_values(szgpu_dtype dtype, const void *values, uint64_t first, uint64_t count,
+                 double *read);
+bool dtype_is_integer(szgpu_dtype dtype);
 /* Whether the type has the value, perhaps rounded, but not a finite one to an infinity. */
 bool dtype_has_value(szgpu_dtype dtype, double value);
+/* The value of the type that is nearest; one that is not finite stays. */
+double value_rounded(szgpu_dtype dtype, double value);
+/* Whether an archive keeps a value bit for bit, because it stands for one that is missing. */
+bool value_is_kept(const szgpu_info *info, uint64_t bits);
 /* The distance from a value to the next one of greater magnitude. */
 double value_spacing(szgpu_dtype dtype, double value);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

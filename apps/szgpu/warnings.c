@@ -9,6 +9,7 @@
 #include "values.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -65,14 +66,15 @@ static int warn_of_type(const struct report *report, const char *name,
   if (!options->has_dtype || asked == SZGPU_U8) return CODE_OK; /* any file is bytes */
   if (field->has_npy_header)
     return warn(report, name, warnings,
-                "begins as a .npy file does, but -t %s takes its header for values; leave -t out",
+                "begins like a .npy file, but -t %s treats its header as values; leave -t out",
                 words_for_dtype(asked));
   szgpu_dtype of_name = asked;
   bool const is_known = dtype_of_name(name, &of_name) && of_name != SZGPU_U8;
   if (!is_known || of_name == asked) return CODE_OK;
-  return warn(report, name, warnings,
-              "is named as one of %s values, but -t says %s; leave -t out unless that is meant",
-              words_for_dtype(of_name), words_for_dtype(asked));
+  return warn(
+      report, name, warnings,
+      "is named like a file of %s values, but -t says %s; leave -t out unless that is intended",
+      words_for_dtype(of_name), words_for_dtype(asked));
 }
 
 /* Without dims of 1. */
@@ -94,14 +96,14 @@ static int warn_of_dims(const struct report *report, const char *name,
   bool const is_lossless = options->params.mode == SZGPU_MODE_LOSSLESS; /* hardly gains by dims */
   if (strcmp(field->shape_origin, "guess") == 0 && !is_lossless)
     return warn(report, name, warnings,
-                "no dims given, so its %s values are taken as one row; give them with -d",
+                "no dims given, so its %s values are treated as one row; give them with -d",
                 words_for_dims(&field->shape).text);
   if (!options->has_dims) return CODE_OK;
   szgpu_shape const stated = essential_shape(&field->stated_shape);
   szgpu_shape const asked = essential_shape(&options->shape);
   if (stated.ndim < 2 || has_same_dims(&stated, &asked)) return CODE_OK;
   return warn(report, name, warnings,
-              "has dims %s by its %s, but -d says %s; leave -d out unless that is meant",
+              "has dims %s by its %s, but -d says %s; leave -d out unless that is intended",
               words_for_dims(&field->stated_shape).text, field->stated_by,
               words_for_dims(&options->shape).text);
 }
@@ -109,49 +111,58 @@ static int warn_of_dims(const struct report *report, const char *name,
 int warn_of_field(const struct report *report, const struct options *options,
                   const struct input *input, const struct field *field, struct warnings *warnings) {
   const char *name = shown_input(input->name);
+  if (field->is_empty && options->params.mode != SZGPU_MODE_LOSSLESS)
+    return warn(report, name, warnings,
+                "is empty, and restored as such; check it, or leave it out");
+  if (field->is_empty) return CODE_OK;
   int const code = warn_of_type(report, name, options, field, warnings);
   return code == CODE_OK ? warn_of_dims(report, name, options, field, warnings) : code;
 }
 
-/* Whether fill does no harm: an absolute bound does not depend on it, the lattice has a point at 0,
- * and a bound below half the spacing of values lets none become another. */
-static bool is_kept(const struct fill_guess *guess, const szgpu_info *info) {
-  double const spacing = value_spacing(info->shape.dtype, guess->value);
-  return info->mode == SZGPU_MODE_ABS && (guess->value == 0 || info->absolute_bound < spacing / 2);
-}
-
-/* A relative bound and a PSNR follow from the range, with fill as without it. */
-static int warn_of_fill(const struct report *report, const char *name,
-                        const struct fill_guess *guess, const szgpu_info *info,
-                        struct warnings *warnings) {
-  struct words const value = words_for_value(info->shape.dtype, guess->value);
-  if (info->mode == SZGPU_MODE_ABS)
-    return warn(report, name, warnings,
-                "%.2g %% of its values are %s, far from all others; if that means missing, add "
-                "--fill %s: only then does it come back exactly",
-                100 * guess->share, value.text, value.text);
-  return warn(report, name, warnings,
-              "%.2g %% of its values are %s, far from all others; if that means missing, add "
-              "--fill %s: the bound then is %.3g, not %.3g",
-              100 * guess->share, value.text, value.text,
-              info->absolute_bound * (guess->range_without / info->value_range),
-              info->absolute_bound);
-}
-
 int warn_of_values(const struct report *report, const char *name, const struct field *field,
                    const szgpu_info *info, struct warnings *warnings) {
-  bool const is_by_value = info->mode == SZGPU_MODE_PWREL; /* no value loosens another's bound */
-  if (info->mode == SZGPU_MODE_LOSSLESS || is_by_value || !(info->value_range > 0)) return CODE_OK;
-  struct fill_guess guess;
-  uint64_t const *const fill = info->has_fill ? &info->fill_bits : NULL;
-  if (guess_fill(field->values, &field->shape, fill, &guess) && !is_kept(&guess, info))
-    return warn_of_fill(report, name, &guess, info, warnings);
-  if (info->mode == SZGPU_MODE_ABS && info->absolute_bound >= info->value_range)
+  char sentence[FILL_SENTENCE_CHARS];
+  szgpu_info of_these = *info; /* perhaps of a sample */
+  of_these.shape = field->shape;
+  if (!warnings->is_fill_told && warn_of_fill(field->values, &of_these, "--fill ", sentence)) {
+    warnings->is_fill_told = true;
+    return warn(report, name, warnings, "%s", sentence);
+  }
+  bool const has_range = info->value_range > 0;
+  if (info->mode == SZGPU_MODE_ABS && has_range && info->absolute_bound >= info->value_range)
     return warn(report, name, warnings,
                 "-m abs -e %g is more than the range of the values, %.3g, so nothing of them is "
                 "left; give a smaller bound",
                 info->bound, info->value_range);
   return CODE_OK;
+}
+
+static bool has_packed_bound(const struct dataset *dataset, const szgpu_info *info) {
+  bool const is_of_stored = info->mode != SZGPU_MODE_LOSSLESS && info->mode != SZGPU_MODE_PWREL;
+  return dataset->is_packed && is_of_stored;
+}
+
+static double unpacked_bound(const struct dataset *dataset, const szgpu_info *info) {
+  return info->absolute_bound * fabs(dataset->scale);
+}
+
+void tell_packing(const struct report *report, const char *name, const struct dataset *dataset,
+                  const szgpu_info *info) {
+  if (report->is_quiet || !has_packed_bound(dataset, info)) return;
+  fputs("szgpu: note: ", stderr);
+  print_name(stderr, name);
+  fprintf(stderr,
+          ": its values are packed (%g * stored %c %g): the bound of %.3g is %.3g unpacked\n",
+          dataset->scale, dataset->offset < 0 ? '-' : '+', fabs(dataset->offset),
+          info->absolute_bound, unpacked_bound(dataset, info));
+}
+
+void packing_print_json(const struct dataset *dataset, const szgpu_info *info, struct json *json) {
+  if (!dataset->is_packed) return;
+  json_real(json, "scale_factor", dataset->scale);
+  json_real(json, "add_offset", dataset->offset);
+  if (has_packed_bound(dataset, info))
+    json_real(json, "unpacked_bound", unpacked_bound(dataset, info));
 }
 
 void warnings_print_json(const struct warnings *warnings, struct json *json) {

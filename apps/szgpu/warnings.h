@@ -10,11 +10,12 @@
 #include "field.h"
 #include "json.h"
 
-enum { MOST_WARNINGS = 6, WARNING_CHARS = 400 };
+enum { MOST_WARNINGS = 6 + MOST_SWEEP_BOUNDS, WARNING_CHARS = 400 };
 
 /* Those about one file. */
 struct warnings {
   int count;
+  bool is_fill_told; /* once, whatever bounds follow */
   char sentences[MOST_WARNINGS][WARNING_CHARS];
 };
 
@@ -29,6 +30,12 @@ int warn_of_field(const struct report *report, const struct options *options,
  * like fill, or a bound above the range. */
 int warn_of_values(const struct report *report, const char *name, const struct field *field,
                    const szgpu_info *info, struct warnings *warnings);
+
+/* A note, which is no warning: that values are packed, and what the bound is of what they mean. */
+void tell_packing(const struct report *report, const char *name, const struct dataset *dataset,
+                  const szgpu_info *info);
+/* The members "scale_factor", "add_offset" and "unpacked_bound", if there are any. */
+void packing_print_json(const struct dataset *dataset, const szgpu_info *info, struct json *json);
 
 /* The member "warnings", an array of sentences. */
 void warnings_print_json(const struct warnings *warnings, struct json *json);

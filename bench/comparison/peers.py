@@ -7,6 +7,7 @@ gives new values of the dtype and shape of `like`. bound is absolute, or a fract
 for the peers of POINTWISE; None asks for every bit.
 """
 import collections
+import importlib
 import importlib.metadata
 import math
 import tempfile
@@ -274,7 +275,15 @@ def entries_of(mode):
     return (POINTWISE if mode == "pwrel" else ABSOLUTE) + EXACT
 
 
+def version(name):
+    """By pip's metadata, or by the module's own word: distributions may leave the former out."""
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return getattr(importlib.import_module(name), "__version__", "of an unknown version")
+
+
 def versions(entries):
-    """What pip says of the packages of the entries, such as ["pysz 1.1.0"]."""
+    """The versions of the packages of the entries, such as ["pysz 1.1.0"]."""
     names = dict.fromkeys(name for entry in entries for name in entry.packages.split())
-    return [f"{name} {importlib.metadata.version(name)}" for name in names]
+    return [f"{name} {version(name)}" for name in names]

@@ -36,9 +36,20 @@ void szg_header_note_frame(szg_header *header, const szg_frame_header *frame) {
   if (frame->kind == SZG_FRAME_LEVELS) header->has_levels = true;
 }
 
+/* What follows the frame table. */
+static void write_more(const szg_header *header, uint8_t *more) {
+  if (header->has_limits) {
+    szg_store_f64(more, header->least);
+    szg_store_f64(more + 8, header->greatest);
+    more += SZG_LIMITS_BYTES;
+  }
+  for (uint32_t i = 0; i < header->more_fill_count; i++)
+    szg_store_u64(more + 8 * i, header->more_fill_bits[i]);
+}
+
 void szg_header_write(const szg_header *header, const uint64_t *frame_bytes, uint8_t *bytes) {
   uint64_t header_bytes = 0;
-  bool const fits = szg_header_bytes(header->frame_count, &header_bytes);
+  bool const fits = szg_header_bytes(header, &header_bytes);
   assert(fits);
   (void)fits;
   memset(bytes, 0, header_bytes);
@@ -47,7 +58,9 @@ void szg_header_write(const szg_header *header, const uint64_t *frame_bytes, uin
   bool const is_log = header->mode == SZGPU_MODE_PWREL;
   bool const has_fill = is_log ? header->has_own_fill : header->has_fill;
   szg_store_u32(bytes + 12, (has_fill ? SZG_FLAG_FILL : 0u) |
-                                (szg_is_linear_without_gaps(header) ? SZG_FLAG_NO_GAPS : 0u));
+                                (szg_is_linear_without_gaps(header) ? SZG_FLAG_NO_GAPS : 0u) |
+                                (header->has_limits ? SZG_FLAG_LIMITS : 0u) |
+                                header->more_fill_count << SZG_FLAG_MORE_FILLS_SHIFT);
   bytes[16] = (uint8_t)header->shape.dtype;
   bytes[17] = (uint8_t)header->shape.ndim;
   bytes[18] = (uint8_t)header->mode;
@@ -67,6 +80,7 @@ void szg_header_write(const szg_header *header, const uint64_t *frame_bytes, uin
   szg_store_u32(bytes + 120, header->arithmetic);
   for (uint64_t i = 0; i < header->frame_count; i++)
     szg_store_u64(bytes + SZG_HEADER_BYTES + 8 * i, frame_bytes[i]);
+  write_more(header, bytes + SZG_HEADER_BYTES + 8 * header->frame_count);
   uint8_t *const checksum = bytes + header_bytes - SZG_CHECKSUM_BYTES;
   szg_store_u64(checksum, szg_checksum_plain(bytes, header_bytes - SZG_CHECKSUM_BYTES));
 }
@@ -76,13 +90,16 @@ uint64_t szg_header_frame_bytes(const uint8_t *bytes, uint64_t frame) {
 }
 
 szgpu_status szg_header_read(const uint8_t *bytes, uint64_t available_bytes, szg_header *header) {
-  uint8_t fixed[SZG_HEADER_BYTES]; /* a copy: what is checked is what is used */
+  uint8_t fixed[SZG_HEADER_BYTES], more[SZG_MOST_MORE_BYTES]; /* copies: checked and used */
   uint64_t header_bytes;
   szg_copy_once(fixed, bytes, szg_min_u64(available_bytes, sizeof fixed));
   SZG_TRY(szg_header_begin(fixed, available_bytes, header, &header_bytes));
   uint64_t const checksum = szg_load_u64(bytes + header_bytes - SZG_CHECKSUM_BYTES);
   SZG_REQUIRE(checksum == szg_checksum_plain(bytes, header_bytes - SZG_CHECKSUM_BYTES),
               SZGPU_BAD_CHECKSUM);
+  szg_copy_once(more, bytes + SZG_HEADER_BYTES + 8 * header->frame_count,
+                szg_header_more_bytes(header));
+  szg_header_load_more(more, header);
   SZG_REQUIRE(szg_header_is_sound(fixed, header) &&
                   szg_frame_table_is_sound(bytes + SZG_HEADER_BYTES, header_bytes, header),
               SZGPU_BAD_DATA);

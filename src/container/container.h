@@ -27,6 +27,10 @@ typedef struct szg_header {
   uint64_t fill_bits;   /* of the values that are coded */
   bool has_own_fill;    /* SZGPU_MODE_PWREL: the field has a fill value, with these bits */
   uint64_t own_fill_bits;
+  uint32_t more_fill_count;                     /* fill values after the first */
+  uint64_t more_fill_bits[SZG_MOST_MORE_FILLS]; /* in the field's type */
+  bool has_limits; /* restored values of frames that code values are brought between these: */
+  double least, greatest; /* numbers of the type that is coded, not -0 */
   double bound, absolute_bound, step, value_range;
   uint64_t frame_rows, frame_count;
   uint64_t archive_bytes;
@@ -79,20 +83,40 @@ SZG_HD szgpu_dtype szg_header_coded_dtype(const szg_header *header) {
   return szg_coded_dtype(header->mode, header->shape.dtype);
 }
 
+/* Known bits; an empty file has one byte in its place, losslessly. */
+SZG_HD bool szg_source_is_sound(uint32_t source, szgpu_mode mode, const szgpu_shape *shape) {
+  bool const is_empty = (source & SZGPU_SOURCE_EMPTY) != 0;
+  return (source & ~(uint32_t)SZGPU_SOURCE_ALL) == 0 &&
+         (!is_empty || (source == SZGPU_SOURCE_EMPTY && mode == SZGPU_MODE_LOSSLESS &&
+                        shape->dtype == SZGPU_U8 && shape->ndim == 1 && shape->dims[0] == 1));
+}
+
 /* The name of a kind of section in listings and errors. In a levels frame, a level's section is
  * named after the level; without a frame, levels count from the coarsest. */
 const char *szg_section_name(uint32_t kind);
 const char *szg_section_name_in(const szg_frame_header *frame, uint32_t kind);
 
-/* The size of header, frame table, padding and checksum. False if it overflows. */
-SZG_CHECKED SZG_HD bool szg_header_bytes(uint64_t frame_count, uint64_t *header_bytes) {
+/* What a header may have after its frame table: the limits, then the further fill values. */
+enum { SZG_LIMITS_BYTES = 16, SZG_MOST_MORE_BYTES = SZG_LIMITS_BYTES + 8 * SZG_MOST_MORE_FILLS };
+
+/* The size of header, frame table, the more_bytes after it, padding and checksum. False if it
+ * overflows. */
+SZG_CHECKED SZG_HD bool szg_header_bytes_with(uint64_t frame_count, uint64_t more_bytes,
+                                              uint64_t *header_bytes) {
+  uint64_t const around = SZG_HEADER_BYTES + more_bytes + SZG_CHECKSUM_BYTES;
   uint64_t table_bytes;
   if (!szg_mul_checked(frame_count, 8, &table_bytes)) return false;
-  if (!szg_add_checked(table_bytes, SZG_HEADER_BYTES + SZG_CHECKSUM_BYTES + SZG_ALIGNMENT,
-                       header_bytes))
-    return false;
-  *header_bytes = szg_align_up(SZG_HEADER_BYTES + table_bytes + SZG_CHECKSUM_BYTES, SZG_ALIGNMENT);
+  if (!szg_add_checked(table_bytes, around + SZG_ALIGNMENT, header_bytes)) return false;
+  *header_bytes = szg_align_up(table_bytes + around, SZG_ALIGNMENT);
   return true;
+}
+
+SZG_HD uint64_t szg_header_more_bytes(const szg_header *header) {
+  return (header->has_limits ? SZG_LIMITS_BYTES : 0) + 8 * (uint64_t)header->more_fill_count;
+}
+
+SZG_CHECKED SZG_HD bool szg_header_bytes(const szg_header *header, uint64_t *header_bytes) {
+  return szg_header_bytes_with(header->frame_count, szg_header_more_bytes(header), header_bytes);
 }
 
 /* Updates the archive's header with what one of its frames implies. */

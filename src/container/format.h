@@ -12,7 +12,7 @@
 
 enum {
   SZG_MAGIC_BYTES = 8,
-  SZG_FORMAT_VERSION = 7, /* the latest; an archive states the lowest that has its features */
+  SZG_FORMAT_VERSION = 8, /* the latest; an archive states the lowest that has its features */
   SZG_FORMAT_VERSION_LINEAR = 1,
   SZG_FORMAT_VERSION_TILE = 2,
   SZG_FORMAT_VERSION_LOSSLESS = 3,    /* and linear archives without gap arrays */
@@ -20,7 +20,8 @@ enum {
   SZG_FORMAT_VERSION_LEVELS = 5,      /* levels frames */
   SZG_FORMAT_VERSION_TYPES = 6,       /* integers; a bound for halves and bytes */
   SZG_FORMAT_VERSION_PLANE_WORDS = 7, /* words of planes frames after their stored planes */
-  SZG_HEADER_BYTES = 128,             /* fixed part; the frame table and a checksum follow */
+  SZG_FORMAT_VERSION_KEPT = 8,        /* limits of the values; several fill values */
+  SZG_HEADER_BYTES = 128,             /* fixed part; frame table, limits and checksum follow */
   SZG_FRAME_HEADER_BYTES = 40,        /* the section table and a checksum follow */
   SZG_SECTION_ENTRY_BYTES = 32,
   SZG_ALIGNMENT = 16, /* headers and sections start at multiples of this */
@@ -210,7 +211,13 @@ enum {
   X(SZG_SECTION_LEVEL_6, "sixth level")           \
   X(SZG_SECTION_SIGN_SIZES, "sign sizes")         \
   X(SZG_SECTION_SIGNS, "signs")                   \
-  X(SZG_SECTION_PLANE_WORDS, "plane words")
+  X(SZG_SECTION_PLANE_WORDS, "plane words")       \
+  X(SZG_SECTION_FILL_2_SIZES, "fill 2 sizes")     \
+  X(SZG_SECTION_FILL_2, "fill 2")                 \
+  X(SZG_SECTION_FILL_3_SIZES, "fill 3 sizes")     \
+  X(SZG_SECTION_FILL_3, "fill 3")                 \
+  X(SZG_SECTION_FILL_4_SIZES, "fill 4 sizes")     \
+  X(SZG_SECTION_FILL_4, "fill 4")
 
 #define SZG_SECTION_ENUMERATOR(name, text) name,
 enum { SZG_SECTION_LIST(SZG_SECTION_ENUMERATOR) SZG_SECTION_KIND_COUNT };
@@ -237,11 +244,17 @@ enum {
  * are the fill value: it stands for 0, or for the field's own fill value. */
 #define SZG_LOG_FILL_F32 0xFF800000u
 #define SZG_LOG_FILL_F64 0xFFF0000000000000u
-/* Values whose signs share a run. */
+/* Values whose signs, or places of a further fill value, share a run. */
 enum { SZG_SIGN_RUN = SZG_TILE_VALUES };
 
-/* Header flags. */
-enum { SZG_FLAG_FILL = 1, SZG_FLAG_NO_GAPS = 2 };
+/* Header flags. The number of fill values after the first takes two bits. */
+enum {
+  SZG_FLAG_FILL = 1,
+  SZG_FLAG_NO_GAPS = 2,
+  SZG_FLAG_LIMITS = 4,
+  SZG_FLAG_MORE_FILLS_SHIFT = 3,
+  SZG_MOST_MORE_FILLS = 3
+};
 
 /* Values that climate, ocean and weather codes use for "nothing here", as bit patterns, because
  * fill values are recognized by their bits. If the caller names none, the first of the list that

@@ -7,6 +7,8 @@
 #ifndef SZG_HEADER_CORE_H
 #define SZG_HEADER_CORE_H
 
+#include <string.h>
+
 #include "container/container.h"
 #include "core/bytes.h"
 #include "core/tiles.h"
@@ -38,6 +40,8 @@ SZG_HD bool szg_header_needs_types(const szg_header *header) {
 /* The lowest version that has all features of the archive, which is what its header states. */
 SZG_HD uint32_t szg_header_version(const szg_header *header) {
   bool const is_linear = header->layout == SZGPU_LAYOUT_LINEAR;
+  if (header->has_limits || header->more_fill_count || header->source & SZGPU_SOURCE_EMPTY)
+    return SZG_FORMAT_VERSION_KEPT;
   if (header->has_plane_words) return SZG_FORMAT_VERSION_PLANE_WORDS;
   if (szg_header_needs_types(header)) return SZG_FORMAT_VERSION_TYPES;
   if (header->has_levels) return SZG_FORMAT_VERSION_LEVELS;
@@ -86,13 +90,56 @@ SZG_HD void szg_header_load(const uint8_t *bytes, szg_header *header) {
   for (int i = 0; i < SZG_MAX_DIMS; i++) header->shape.dims[i] = szg_load_u64(bytes + 24 + 8 * i);
   header->has_own_fill = false;
   header->own_fill_bits = 0;
+  header->has_limits = (szg_load_u32(bytes + 12) & SZG_FLAG_LIMITS) != 0;
+  header->more_fill_count =
+      szg_load_u32(bytes + 12) >> SZG_FLAG_MORE_FILLS_SHIFT & SZG_MOST_MORE_FILLS;
   if (header->mode == SZGPU_MODE_PWREL) szg_header_take_log_fill(header);
+}
+
+/* more: szg_header_more_bytes bytes, those after the frame table. */
+SZG_HD void szg_header_load_more(const uint8_t *more, szg_header *header) {
+  const uint8_t *const fills = more + (header->has_limits ? SZG_LIMITS_BYTES : 0);
+  header->least = header->has_limits ? szg_load_f64(more) : 0;
+  header->greatest = header->has_limits ? szg_load_f64(more + 8) : 0;
+  for (uint32_t i = 0; i < SZG_MOST_MORE_FILLS; i++)
+    header->more_fill_bits[i] = i < header->more_fill_count ? szg_load_u64(fills + 8 * i) : 0;
+}
+
+/* Whether x is a finite number of the coded type, and not -0: told from its bits, whatever the host
+ * does to denormals. */
+SZG_HD bool szg_limit_is_sound(double x, bool is_f32) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  uint32_t const exponent = (uint32_t)(bits >> 52) & 0x7FF;
+  if (bits << 1 == 0) return bits == 0;
+  if (!is_f32 || exponent == 0x7FF) return exponent < 0x7FF;
+  uint32_t const least_normal = 1023 - 126, least = least_normal - 23, greatest = 1023 + 127;
+  if (exponent < least || exponent > greatest) return false;
+  uint32_t const missing_bits = exponent < least_normal ? least_normal - exponent : 0;
+  return bits << (64 - 29 - missing_bits) == 0; /* f32 has 29 bits less, denormals even fewer */
+}
+
+SZG_HD bool szg_limits_are_sound(const szg_header *header) {
+  bool const is_f32 = szg_header_coded_dtype(header) == SZGPU_F32;
+  return szg_limit_is_sound(header->least, is_f32) &&
+         szg_limit_is_sound(header->greatest, is_f32) && header->least <= header->greatest;
+}
+
+/* A further fill value is one of the field's type, and comes after a first one. */
+SZG_HD bool szg_more_fills_are_sound(const szg_header *header) {
+  uint32_t const unused_bits = 64 - 8 * (uint32_t)szg_dtype_bytes(header->shape.dtype);
+  bool const has_first = header->mode == SZGPU_MODE_PWREL ? header->has_own_fill : header->has_fill;
+  bool sound = header->more_fill_count == 0 || has_first;
+  for (uint32_t i = 0; i < header->more_fill_count; i++)
+    sound &= header->more_fill_bits[i] <= UINT64_MAX >> unused_bits;
+  return sound;
 }
 
 /* A lossless archive has no bound and nothing that follows from one. */
 SZG_HD bool szg_lossless_is_sound(const szg_header *header) {
   bool sound = szg_dtype_has_mode(header->shape.dtype, header->mode) && header->arithmetic == 0 &&
                !header->has_fill;
+  sound &= !header->has_limits && !header->more_fill_count;
   return sound && header->bound == 0 && header->absolute_bound == 0 && header->step == 0 &&
          header->value_range == 0;
 }
@@ -108,6 +155,8 @@ SZG_HD bool szg_header_bound_is_sound(const szg_header *header) {
     sound &= header->shape.dtype != SZGPU_F64 || !is_f32; /* its logarithms are f64 */
     sound &= header->bound < 1.0;
   }
+  sound &= !header->has_limits || szg_limits_are_sound(header);
+  sound &= szg_more_fills_are_sound(header);
   sound &= szg_is_positive(header->bound);
   sound &= szg_is_zero_or_positive(header->absolute_bound);
   sound &= szg_is_zero_or_positive(header->step);
@@ -118,16 +167,17 @@ SZG_HD bool szg_header_bound_is_sound(const szg_header *header) {
   return sound;
 }
 
-/* Whether the fields agree with one another. The checksum has shown that they are as written. */
+/* Whether the fields, with those after the frame table, agree with one another. The checksum has
+ * shown that they are as written. */
 SZG_HD bool szg_header_is_sound(const uint8_t *bytes, const szg_header *header) {
   uint32_t const flags = szg_load_u32(bytes + 12);
   bool sound = header->shape.ndim >= 1 && header->shape.ndim <= SZG_MAX_DIMS;
   sound &= header->mode <= SZGPU_MODE_PWREL && header->layout <= SZGPU_LAYOUT_TILE;
   sound &= header->format_version == szg_header_version(header);
-  sound &= (flags & ~(uint32_t)(SZG_FLAG_FILL | SZG_FLAG_NO_GAPS)) == 0;
+  sound &= flags >> SZG_FLAG_MORE_FILLS_SHIFT <= SZG_MOST_MORE_FILLS;
   sound &= header->layout == SZGPU_LAYOUT_LINEAR || !(flags & SZG_FLAG_NO_GAPS);
   sound &= szg_load_u32(bytes + 124) == 0;
-  sound &= (header->source & ~(uint32_t)SZGPU_SOURCE_ALL) == 0;
+  sound &= szg_source_is_sound(header->source, header->mode, &header->shape);
   sound &= (flags & SZG_FLAG_FILL) != 0 || szg_load_u64(bytes + 88) == 0;
   for (int i = header->shape.ndim; sound && i < SZG_MAX_DIMS; i++)
     sound = header->shape.dims[i] == 1;
@@ -148,7 +198,7 @@ SZG_HD szgpu_status szg_header_begin(const uint8_t *bytes, uint64_t available_by
   SZG_REQUIRE(version > 0, SZGPU_BAD_DATA);
   SZG_REQUIRE(available_bytes >= SZG_HEADER_BYTES, SZGPU_TRUNCATED);
   szg_header_load(bytes, header);
-  SZG_REQUIRE(szg_header_bytes(header->frame_count, header_bytes), SZGPU_BAD_DATA);
+  SZG_REQUIRE(szg_header_bytes(header, header_bytes), SZGPU_BAD_DATA);
   SZG_REQUIRE(available_bytes >= *header_bytes, SZGPU_TRUNCATED);
   return SZGPU_OK;
 }

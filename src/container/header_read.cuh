@@ -62,6 +62,10 @@ __device__ inline szgpu_status read_header(const uint8_t *archive, uint64_t avai
   SZG_TRY(memory->status);
   SZG_REQUIRE(has_its_checksum(archive, memory->header_bytes), SZGPU_BAD_CHECKSUM);
   bool const has_table = memory->header.frame_count == 1;
+  if (threadIdx.x % 32 == 0)
+    szg_header_load_more(archive + SZG_HEADER_BYTES + 8 * memory->header.frame_count,
+                         &memory->header);
+  __syncwarp(); /* all of it is loaded */
   bool const is_sound =
       szg_header_is_sound(memory->fixed, &memory->header) &&
       (!has_table ||

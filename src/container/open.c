@@ -13,7 +13,7 @@ szgpu_status szg_open_in_place(const void *archive, uint64_t available_bytes, sz
   szg_grid *const grid = &opened->grid;
   SZG_REQUIRE(szg_grid_of_shape(&header->shape, grid) == SZGPU_OK, SZGPU_BAD_DATA);
   SZG_REQUIRE(szg_header_frames_are_sound(header, grid), SZGPU_BAD_DATA);
-  SZG_REQUIRE(szg_header_bytes(header->frame_count, &opened->first_offset), SZGPU_BAD_DATA);
+  SZG_REQUIRE(szg_header_bytes(header, &opened->first_offset), SZGPU_BAD_DATA);
   return SZGPU_OK;
 }
 
@@ -23,7 +23,7 @@ szgpu_status szg_open(const void *archive, uint64_t available_bytes, szg_buffer 
                       szg_opened *opened) {
   uint64_t head_bytes = 0;
   SZG_TRY(szg_open_in_place(archive, available_bytes, opened));
-  SZG_REQUIRE(szg_header_bytes(opened->header.frame_count, &head_bytes), SZGPU_BAD_DATA);
+  SZG_REQUIRE(szg_header_bytes(&opened->header, &head_bytes), SZGPU_BAD_DATA);
   SZG_TRY(szg_buffer_reset(head, head_bytes));
   szg_copy_once(head->bytes, archive, head_bytes);
   SZG_TRY(szg_open_in_place(head->bytes, head_bytes, opened));

@@ -7,6 +7,9 @@
 #include "container/codec.h"
 #include "core/once.h"
 
+/* What sections of small frames may keep, so that memory is not taken anew for each frame. */
+enum { KEPT_SECTION_BYTES = 1 << 19 };
+
 static szgpu_status check_section(szg_reader *reader, const szg_section *section,
                                   const uint8_t *stored) {
   szgpu_ctx *const ctx = reader->ctx;
@@ -18,6 +21,21 @@ static szgpu_status check_section(szg_reader *reader, const szg_section *section
                             (uint64_t *)(void *)ctx->leaves.bytes, &checksum));
   SZG_REQUIRE(checksum == section->checksum, SZGPU_BAD_CHECKSUM);
   return SZGPU_OK;
+}
+
+void szg_reader_make_room(szg_reader *reader, uint64_t values_bytes) {
+  szg_buffer *const sections = reader->ctx->sections;
+  uint64_t bytes = 0;
+  for (uint32_t kind = 0; kind < SZG_SECTION_KIND_COUNT; kind++)
+    bytes += sections[kind].capacity_bytes;
+  for (uint32_t i = 0; i < reader->frame.section_count; i++) {
+    const szg_section *const section = &reader->frame.sections[i];
+    uint64_t const room = sections[section->kind].capacity_bytes;
+    if (section->raw_bytes > room) bytes += section->raw_bytes - room;
+  }
+  if (bytes <= values_bytes + KEPT_SECTION_BYTES) return;
+  for (uint32_t kind = 0; kind < SZG_SECTION_KIND_COUNT; kind++)
+    szg_buffer_release(&sections[kind]);
 }
 
 /* Finds the section of this kind and its stored bytes; *section is NULL if there is none. */

@@ -40,6 +40,11 @@ typedef struct szg_reader {
                       and a checksum is of the whole */
 } szg_reader;
 
+/* After the frame's header is read and checked. Memory that sections of other frames have left is
+ * kept for those of the same kind, but given back if all sections together would then take more
+ * than the frame's values. */
+void szg_reader_make_room(szg_reader *reader, uint64_t values_bytes);
+
 /* Loads or maps a section; the rules of the frame's kind have found its size possible. If the frame
  * does not have it, *loaded is empty. */
 szgpu_status szg_reader_load(szg_reader *reader, uint32_t kind, szg_loaded *loaded) SZG_CHECKED;

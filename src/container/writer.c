@@ -6,10 +6,10 @@
 #include "container/checksum.h"
 #include "container/codec.h"
 
-szgpu_status szg_writer_open(szgpu_ctx *ctx, int zstd_level, uint64_t frame_count, void *archive,
-                             uint64_t capacity, szg_writer *writer) {
+szgpu_status szg_writer_open(szgpu_ctx *ctx, int zstd_level, const szg_header *header,
+                             void *archive, uint64_t capacity, szg_writer *writer) {
   uint64_t header_bytes;
-  SZG_REQUIRE(szg_header_bytes(frame_count, &header_bytes), SZGPU_BAD_SHAPE);
+  SZG_REQUIRE(szg_header_bytes(header, &header_bytes), SZGPU_BAD_SHAPE);
   if (capacity < header_bytes)
     return szg_fail(ctx, SZGPU_CAPACITY, "the header alone takes %llu bytes",
                     (unsigned long long)header_bytes);

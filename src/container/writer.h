@@ -21,9 +21,9 @@ typedef struct szg_writer {
   uint32_t more_sections; /* that follow those of the kind of frame */
 } szg_writer;
 
-/* Leaves room for the header of an archive of frame_count frames. SZGPU_CAPACITY: no room. */
-szgpu_status szg_writer_open(szgpu_ctx *ctx, int zstd_level, uint64_t frame_count, void *archive,
-                             uint64_t capacity, szg_writer *writer) SZG_CHECKED;
+/* Leaves room for the archive's header. SZGPU_CAPACITY: no room. */
+szgpu_status szg_writer_open(szgpu_ctx *ctx, int zstd_level, const szg_header *header,
+                             void *archive, uint64_t capacity, szg_writer *writer) SZG_CHECKED;
 
 /* The same for frames alone, which begin at `bytes`. */
 szg_writer szg_writer_of_frames(szgpu_ctx *ctx, int zstd_level, void *bytes, uint64_t capacity);

@@ -5,27 +5,60 @@
 
 #include "core/dispatch.h"
 
-/* Squarings of a number wait for each other; these are of so many numbers at once. */
-enum { AT_ONCE = 32 };
+/* szg_log2_fixed of small numbers, which most counts are; of 0, 0. */
+enum { SMALL = 256 };
+static const uint32_t small_logs[SMALL] = {
+    0,      0,      65536,  103872, 131072, 152169, 169408, 183982, 196608, 207744, 217705, 226717,
+    234944, 242512, 249518, 256041, 262144, 267875, 273280, 278392, 283241, 287854, 292253, 296456,
+    300480, 304339, 308048, 311616, 315054, 318372, 321577, 324678, 327680, 330589, 333411, 336152,
+    338816, 341406, 343928, 346384, 348777, 351112, 353390, 355615, 357789, 359914, 361992, 364025,
+    366016, 367965, 369875, 371748, 373584, 375384, 377152, 378887, 380590, 382264, 383908, 385524,
+    387113, 388676, 390214, 391727, 393216, 394681, 396125, 397547, 398947, 400328, 401688, 403029,
+    404352, 405656, 406942, 408211, 409464, 410700, 411920, 413124, 414313, 415488, 416648, 417794,
+    418926, 420045, 421151, 422244, 423325, 424393, 425450, 426494, 427528, 428550, 429561, 430562,
+    431552, 432531, 433501, 434461, 435411, 436352, 437284, 438206, 439120, 440024, 440920, 441808,
+    442688, 443559, 444423, 445278, 446126, 446967, 447800, 448626, 449444, 450256, 451060, 451858,
+    452649, 453434, 454212, 454984, 455750, 456509, 457263, 458010, 458752, 459487, 460217, 460942,
+    461661, 462374, 463083, 463786, 464483, 465176, 465864, 466546, 467224, 467897, 468565, 469229,
+    469888, 470542, 471192, 471837, 472478, 473115, 473747, 474376, 475000, 475620, 476236, 476848,
+    477456, 478060, 478660, 479257, 479849, 480438, 481024, 481606, 482184, 482759, 483330, 483898,
+    484462, 485024, 485581, 486136, 486687, 487235, 487780, 488322, 488861, 489396, 489929, 490459,
+    490986, 491509, 492030, 492548, 493064, 493576, 494086, 494593, 495097, 495599, 496098, 496594,
+    497088, 497579, 498067, 498553, 499037, 499518, 499997, 500473, 500947, 501419, 501888, 502355,
+    502820, 503282, 503742, 504200, 504656, 505109, 505560, 506009, 506456, 506901, 507344, 507785,
+    508224, 508661, 509095, 509528, 509959, 510387, 510814, 511239, 511662, 512083, 512503, 512920,
+    513336, 513750, 514162, 514572, 514980, 515387, 515792, 516195, 516596, 516996, 517394, 517791,
+    518185, 518579, 518970, 519360, 519748, 520135, 520520, 520904, 521286, 521666, 522045, 522423,
+    522799, 523173, 523546, 523917};
 
-/* szg_count_log of AT_ONCE counts. */
+/* Squarings of a number wait for each other; these are of so many numbers at once. Of few they
+ * take longer than one by one. */
+enum { AT_ONCE = 32, FEW = 4 };
+
+/* szg_count_log of AT_ONCE counts, none of them 0. */
 SZG_INLINE uint64_t sum_logs(const uint64_t *counts) {
   uint64_t sum = 0;
-  for (uint32_t i = 0; i < AT_ONCE; i++)
-    sum += counts[i] * szg_log2_fixed(counts[i] | (counts[i] == 0)); /* 0 counts for nothing */
+  for (uint32_t i = 0; i < AT_ONCE; i++) sum += counts[i] * szg_log2_fixed(counts[i]);
   return sum;
 }
 
 SZG_HOT uint64_t szg_logs_of(const uint64_t *counts, size_t count) {
   uint64_t found[AT_ONCE], sum = 0;
   uint32_t found_count = 0;
-  for (size_t i = 0; i < count; i++) { /* most counts are 0, as a rule */
+  for (size_t i = 0; i < count; i++) {
+    while (i + 4 < count && !(counts[i] | counts[i + 1] | counts[i + 2] | counts[i + 3])) i += 4;
+    uint64_t const is_large = counts[i] >= SMALL;
+    sum += counts[i] * small_logs[is_large ? 0 : counts[i]];
     found[found_count] = counts[i];
-    found_count += counts[i] != 0;
+    found_count += (uint32_t)is_large;
     if (found_count < AT_ONCE) continue;
     sum += sum_logs(found);
     found_count = 0;
   }
-  for (uint32_t i = found_count; i < AT_ONCE; i++) found[i] = 0;
-  return found_count ? sum + sum_logs(found) : sum;
+  if (found_count > FEW) {
+    for (uint32_t i = found_count; i < AT_ONCE; i++) found[i] = 1; /* whose logarithm is 0 */
+    return sum + sum_logs(found);
+  }
+  for (uint32_t i = 0; i < found_count; i++) sum += szg_count_log(found[i]);
+  return sum;
 }

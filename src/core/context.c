@@ -10,10 +10,11 @@
 static void visit_buffers(szgpu_ctx *ctx, void (*visit)(szgpu_ctx *, szg_buffer *)) {
   szg_buffer *const buffers[] = {&ctx->arena,       &ctx->codes,   &ctx->packed, &ctx->leaves,
                                  &ctx->part_starts, &ctx->slab,    &ctx->levels, &ctx->head,
-                                 &ctx->plain,       &ctx->recoded, &ctx->mapped, &ctx->signs,
+                                 &ctx->plain,       &ctx->recoded, &ctx->mapped, &ctx->unedited,
                                  &ctx->ring};
   for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) visit(ctx, buffers[i]);
   for (int i = 0; i < SZG_SECTION_KIND_COUNT; i++) visit(ctx, &ctx->sections[i]);
+  for (int i = 0; i <= SZG_MOST_MORE_FILLS; i++) visit(ctx, &ctx->run_masks[i]);
 }
 
 static void set_account(szgpu_ctx *ctx, szg_buffer *buffer) { buffer->account = &ctx->account; }

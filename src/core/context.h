@@ -4,11 +4,10 @@
 #ifndef SZG_CONTEXT_H
 #define SZG_CONTEXT_H
 
-#include <fenv.h>
-
 #include "container/format.h"
 #include "core/arena.h"
 #include "core/device.h"
+#include "core/environment.h"
 #include "core/memory.h"
 #include "core/threads.h"
 
@@ -22,16 +21,17 @@ struct szgpu_ctx {
   bool is_busy;               /* a call has it; accessed atomically */
   fenv_t callers_environment; /* of floating point, during a call */
   szg_threads threads;
-  szg_buffer arena;                            /* workspace of the running call */
-  szg_buffer codes;                            /* of the frame being compressed */
-  szg_buffer packed;                           /* a section under zstd */
-  szg_buffer leaves;                           /* of a checksum tree */
-  szg_buffer sections[SZG_SECTION_KIND_COUNT]; /* of the frame being read, if not as stored */
-  szg_buffer part_starts;                      /* where a frame's parts begin in its sections */
-  szg_buffer signs;                            /* of a frame's values */
-  szg_buffer slab;                             /* tiles that a slab cuts */
-  szg_buffer levels;                           /* of a levels frame: grids and more */
-  szg_buffer mapped;                           /* values of a frame in the type that is coded */
+  szg_buffer arena;                              /* workspace of the running call */
+  szg_buffer codes;                              /* of the frame being compressed */
+  szg_buffer packed;                             /* a section under zstd */
+  szg_buffer leaves;                             /* of a checksum tree */
+  szg_buffer sections[SZG_SECTION_KIND_COUNT];   /* of the frame being read, if not as stored */
+  szg_buffer part_starts;                        /* where a frame's parts begin in its sections */
+  szg_buffer run_masks[1 + SZG_MOST_MORE_FILLS]; /* of a frame's values */
+  szg_buffer unedited; /* the same as `mapped`, if that has lost something */
+  szg_buffer slab;     /* tiles that a slab cuts */
+  szg_buffer levels;   /* of a levels frame: grids and more */
+  szg_buffer mapped;   /* values of a frame in the type that is coded */
   bool has_device, is_device_given_up;
   szg_device device;
   szg_buffer head;           /* of an archive on the device: header, frame headers */

@@ -4,6 +4,7 @@
 #ifndef SZG_HD_H
 #define SZG_HD_H
 
+#include <math.h>
 #include <stdint.h>
 
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
@@ -31,6 +32,27 @@ SZG_HD int szg_leading_zeros_u64(uint64_t x) {
   return __clzll((long long)x);
 #else
   return __builtin_clzll(x);
+#endif
+}
+
+/* Brings x, which is no NaN, between the limits, of which none is -0: a least of 0 also makes -0 a
+ * +0. So the comparisons give what minimum and maximum give, which kernels take: these hold -0 for
+ * less than +0. */
+SZG_HD float szg_limit_f32(float x, float least, float greatest) {
+#ifdef __CUDA_ARCH__
+  return fminf(fmaxf(x, least), greatest);
+#else
+  x = x > least ? x : least;
+  return x > greatest ? greatest : x;
+#endif
+}
+
+SZG_HD double szg_limit_f64(double x, double least, double greatest) {
+#ifdef __CUDA_ARCH__
+  return fmin(fmax(x, least), greatest);
+#else
+  x = x > least ? x : least;
+  return x > greatest ? greatest : x;
 #endif
 }
 

@@ -3,9 +3,9 @@
  */
 #include "core/threads.h"
 
-#include <fenv.h>
 #include <pthread.h>
 
+#include "core/environment.h"
 #include "core/workers.h"
 
 /* State that the workers share. */
@@ -46,15 +46,17 @@ static void report_progress(parts_loop *loop, uint64_t part) {
   uint64_t const done_parts = __atomic_load_n(&loop->done_parts, __ATOMIC_RELAXED);
   uint64_t const done_values =
       (uint64_t)((double)loop->loop_values * ((double)done_parts / (double)loop->part_count));
+  uint64_t const fork_count = szg_fork_count();
   if (is_stopped(threads, threads->done_values + done_values))
     note_failure(loop, part, SZGPU_CANCELLED);
+  if (szg_fork_count() != fork_count) /* parts of other workers will never be done here */
+    note_failure(loop, part, SZGPU_OTHER_PROCESS);
 }
 
 static void run_worker(void *opaque, int worker) {
   parts_loop *const loop = opaque;
   fenv_t callers_environment;
-  fegetenv(&callers_environment);
-  fesetenv(FE_DFL_ENV); /* rounds to nearest, keeps denormals, traps nothing */
+  szg_environment_enter(&callers_environment);
   /* Parts begin in order, so when one fails, every lower one has begun and will have its say. */
   while (!__atomic_load_n(&loop->stop, __ATOMIC_RELAXED)) {
     uint64_t const part = __atomic_fetch_add(&loop->next_part, 1, __ATOMIC_RELAXED);
@@ -64,7 +66,17 @@ static void run_worker(void *opaque, int worker) {
     __atomic_fetch_add(&loop->done_parts, 1, __ATOMIC_RELAXED);
     if (worker == 0 && loop->threads->progress && loop->loop_values) report_progress(loop, part);
   }
-  fesetenv(&callers_environment);
+  szg_environment_leave(&callers_environment);
+}
+
+/* Fewer than there may be where a call has so few values that waking a thread costs more than it
+ * does. A call of unknown values has all. */
+static int useful_workers(const szg_threads *threads, uint64_t part_count) {
+  enum { LEAST_VALUES = 1 << 16 }; /* of a worker: some 100 us of work */
+  uint64_t most = part_count < (uint64_t)threads->count ? part_count : (uint64_t)threads->count;
+  uint64_t const useful = 1 + threads->total_values / LEAST_VALUES;
+  if (threads->total_values > 0 && useful < most) most = useful;
+  return (int)most;
 }
 
 szgpu_status szg_for_parts(szg_threads *threads, uint64_t part_count, uint64_t loop_values,
@@ -75,11 +87,7 @@ szgpu_status szg_for_parts(szg_threads *threads, uint64_t part_count, uint64_t l
                      .function = function,
                      .job = job,
                      .failure = PTHREAD_MUTEX_INITIALIZER};
-  int const worker_count = part_count < (uint64_t)threads->count ? (int)part_count : threads->count;
-  if (worker_count <= 1)
-    run_worker(&loop, 0);
-  else
-    szg_run_workers(worker_count, run_worker, &loop);
+  szg_run_workers(useful_workers(threads, part_count), run_worker, &loop);
   SZG_TRY(loop.status);
   return loop_values ? szg_report_done(threads, threads->done_values + loop_values) : SZGPU_OK;
 }

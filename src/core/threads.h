@@ -29,6 +29,7 @@ typedef struct szg_threads {
 
 /* Runs parts 0 .. part_count - 1 and returns the status of the lowest part that failed. Every
  * worker rounds to nearest and keeps denormals, and restores its environment afterwards.
+ * SZGPU_OTHER_PROCESS: the callback forked, and this is the child, which lacks the other workers.
  * loop_values: the values that the whole loop counts for in the progress report; 0: no report. */
 szgpu_status szg_for_parts(szg_threads *threads, uint64_t part_count, uint64_t loop_values,
                            szg_part_function function, void *job) SZG_CHECKED;

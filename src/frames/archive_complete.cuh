@@ -26,14 +26,14 @@ namespace szg {
 
 constexpr uint32_t kChecksumWords = 1;
 
-/* The archive's header; then comes the frame's. */
-constexpr uint32_t kHeaderWords = SZG_HEADER_BYTES / 8 + 1 + kChecksumWords;
+/* The largest header of an archive of one frame; the frame's comes next. */
+constexpr uint32_t kMostArchiveWords =
+    (SZG_HEADER_BYTES + 8 + SZG_MOST_MORE_BYTES) / 8 + kChecksumWords + SZG_ALIGNMENT / 8 - 1;
 
 __host__ __device__ constexpr uint32_t frame_header_words(uint32_t section_count) {
   return kTableWord + section_count * kEntryWords + kChecksumWords;
 }
-static_assert(kHeaderWords * 8 % SZG_ALIGNMENT == 0 &&
-                  frame_header_words(0) * 8 % SZG_ALIGNMENT == 0 &&
+static_assert(frame_header_words(0) * 8 % SZG_ALIGNMENT == 0 &&
                   kEntryWords * 8 % SZG_ALIGNMENT == 0,
               "no padding");
 
@@ -43,9 +43,11 @@ constexpr uint32_t kFrameBytesWord = SZG_HEADER_BYTES / 8;
 
 template <class Kind>
 struct ArchiveJob {
-  static constexpr uint32_t kHeadWords = kHeaderWords + frame_header_words(Kind::kMostSections);
+  static constexpr uint32_t kHeadWords =
+      kMostArchiveWords + frame_header_words(Kind::kMostSections);
   static_assert(kHeadWords <= TreePolicy::kThreads, "one thread per word");
-  uint64_t heads[kHeadWords]; /* except what the device finds */
+  uint64_t heads[kHeadWords]; /* except what the device finds; header_words are the archive's */
+  uint32_t header_words;
   uint32_t section_count;
   uint8_t *archive;
   uint64_t *leaves;
@@ -53,7 +55,7 @@ struct ArchiveJob {
   Kind kind;
 
   __device__ uint32_t head_words() const {
-    return kHeaderWords + frame_header_words(section_count);
+    return header_words + frame_header_words(section_count);
   }
 };
 
@@ -83,13 +85,13 @@ __device__ void lay_out(const ArchiveJob<Kind> &job, ArchiveMemory<Kind> *memory
     memory->ranges.byte_counts[i] = padded_bytes;
     place += padded_bytes;
   }
-  memory->frame_bytes = place - kHeaderWords * 8;
+  memory->frame_bytes = place - job.header_words * 8;
 }
 
 /* Writes both headers. The whole block calls, once the roots are computed. */
 template <class Kind>
 __device__ void write_heads(const ArchiveJob<Kind> &job, ArchiveMemory<Kind> *memory) {
-  uint64_t *const frame = memory->heads + kHeaderWords;
+  uint64_t *const frame = memory->heads + job.header_words;
   uint32_t const i = threadIdx.x, warp = threadIdx.x / 32;
   if (i < job.head_words()) memory->heads[i] = job.heads[i];
   __syncthreads(); /* the host's words are copied */
@@ -100,11 +102,11 @@ __device__ void write_heads(const ArchiveJob<Kind> &job, ArchiveMemory<Kind> *me
   if (i == 0) {
     frame[0] |= job.kind.header_bits();
     memory->heads[kFrameBytesWord] = memory->frame_bytes;
-    memory->heads[kArchiveBytesWord] = kHeaderWords * 8 + memory->frame_bytes;
+    memory->heads[kArchiveBytesWord] = job.header_words * 8 + memory->frame_bytes;
   }
   __syncthreads(); /* the found sizes and roots are in */
   if (warp == 0) seal_frame(frame, job.section_count, memory->roots);
-  if (warp == 1) seal_words(memory->heads, kHeaderWords);
+  if (warp == 1) seal_words(memory->heads, job.header_words);
   __syncthreads(); /* both are sealed */
   if (i < job.head_words()) ((uint64_t *)(void *)job.archive)[i] = memory->heads[i];
 }
@@ -140,10 +142,10 @@ szgpu_status complete_archive(const szg_write_job_cuda *job, const szg_frame_hea
   ArchiveJob<Kind> made = {};
   szg_header archive_header = *job->archive_header;
   szg_header_note_frame(&archive_header, header);
-  assert(job->first_byte == kHeaderWords * 8);
   assert(header->section_count <= Kind::kMostSections);
   szg_header_write(&archive_header, &unknown_bytes, (uint8_t *)made.heads);
-  szg_frame_header_write(header, (uint8_t *)(made.heads + kHeaderWords));
+  made.header_words = (uint32_t)(job->first_byte / 8);
+  szg_frame_header_write(header, (uint8_t *)(made.heads + made.header_words));
   made.section_count = header->section_count;
   made.archive = job->archive;
   made.leaves = job->plan->leaves;

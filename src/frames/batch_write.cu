@@ -118,7 +118,9 @@ __global__ void __launch_bounds__(TreePolicy::kThreads, TreePolicy::kBlocks)
   const szg_grid &grid = lists.tiles[blockIdx.y].grid;
   WrittenField const field(item, grid, sizeof(Bits));
   bool const is_raw = field.is_raw();
-  for (uint32_t i = threadIdx.x; i < Job::kHeadWords; i += TreePolicy::kThreads) {
+  static_assert(frame_header_words(BatchKind::kMostSections) == SZG_BATCH_TILE_WORDS, "");
+  for (uint32_t i = threadIdx.x; i < SZG_BATCH_HEADER_WORDS + SZG_BATCH_TILE_WORDS;
+       i += TreePolicy::kThreads) {
     uint32_t const in_frame = i - SZG_BATCH_HEADER_WORDS;
     uint64_t word = 0;
     if (i < SZG_BATCH_HEADER_WORDS)
@@ -130,6 +132,7 @@ __global__ void __launch_bounds__(TreePolicy::kThreads, TreePolicy::kBlocks)
     job.heads[i] = head_word(word, i, item, grid);
   }
   if (threadIdx.x == 0) {
+    job.header_words = SZG_BATCH_HEADER_WORDS;
     job.section_count = is_raw ? 1 : SZG_TILE_SECTION_COUNT;
     job.archive = item.archive;
     job.leaves = item.write.leaves;

@@ -16,6 +16,10 @@ SZG_C_BEGIN
 /* Tiles that a CPU worker takes at once: 64 Ki codes, which fit a second-level cache. */
 enum { SZG_PART_TILES = 16 };
 
+/* Masks of a frame (run_masks.h): which values are negative, and which hold a further fill value,
+ * by its number. */
+enum { SZG_RUN_MASK_SIGNS = 0, SZG_RUN_MASKS = 1 + SZG_MOST_MORE_FILLS };
+
 /* One frame being written or read, and what that works on (write.h, read.h, write_cuda.h,
  * read_cuda.h). */
 typedef struct szg_write_job szg_write_job;
@@ -37,6 +41,7 @@ typedef struct szg_write_request {
   szgpu_predictor predictor;
   bool is_lossless;
   bool raw_outliers;   /* as in szgpu_params */
+  bool may_edit;       /* values may be missing in more ways than by one fill value (missing.h) */
   szg_mapping mapping; /* from the field's values to those that are coded */
   szgpu_dtype dtype;   /* of the values that are coded: the mapping's inner type */
   szg_grid frame_grid; /* of the largest frame */

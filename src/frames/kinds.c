@@ -6,7 +6,7 @@
 #include "frames/constant.h"
 #include "frames/mapped.h"
 #include "frames/raw.h"
-#include "frames/signs.h"
+#include "frames/run_masks.h"
 #include "frames/top_plane.h"
 
 const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT] = {
@@ -154,17 +154,22 @@ uint64_t szg_write_buffer_bytes(const szg_write_request *request) {
   return most;
 }
 
-/* Lets a kind write the frame. Kinds that code magnitudes are followed by the signs, which must
- * pay, too. */
+/* Lets a kind write the frame. Kinds that code values are followed by the masks, which must pay,
+ * too. */
 static szgpu_status write_by_kind(const szg_frame_kind *row, szg_write_job *job, szg_writer *writer,
                                   szg_frame_header *frame, bool *is_written) {
-  uint64_t const sign_bytes = row->is_of_field ? 0 : job->sign_bytes;
-  writer->more_sections = sign_bytes ? 2 : 0;
-  job->raw_bytes -= sign_bytes;
+  uint64_t more_bytes = 0;
+  writer->more_sections = 0;
+  for (uint32_t which = 0; which < SZG_RUN_MASKS && !row->is_of_field; which++) {
+    more_bytes += job->mask_bytes[which];
+    writer->more_sections += job->mask_bytes[which] ? 2 : 0;
+  }
+  if (more_bytes > job->raw_bytes) return SZGPU_OK; /* a kind that keeps all bits is smaller */
+  job->raw_bytes -= more_bytes;
   szgpu_status const status = row->write(job, writer, frame, is_written);
-  job->raw_bytes += sign_bytes;
+  job->raw_bytes += more_bytes;
   SZG_TRY(status);
-  return *is_written && sign_bytes ? szg_signs_write(job, writer) : SZGPU_OK;
+  return *is_written && more_bytes ? szg_run_masks_write(job, writer) : SZGPU_OK;
 }
 
 /* Tries the kinds in their order until one writes the frame: raw always does. One that gives up may
@@ -224,12 +229,11 @@ static szgpu_status restore_by_kind(const szg_frame_kind *row, szg_read_job *job
 
 static szgpu_status restore(szg_read_job *job) {
   const szg_frame_kind *const row = &szg_frame_kinds[szg_kind_of(job->header, &job->reader.frame)];
-  szg_mapping const mapping = szg_mapping_of_header(job->header);
   szg_mapped_target target;
-  if (!szg_is_mapped(&mapping) || row->is_of_field) return restore_by_kind(row, job);
-  SZG_TRY(szg_mapped_begin_read(job, &mapping, &target));
+  if (row->is_of_field || !szg_is_edited(job->header)) return restore_by_kind(row, job);
+  SZG_TRY(szg_mapped_begin_read(job, &target));
   SZG_TRY(restore_by_kind(row, job));
-  return szg_mapped_end_read(job, &mapping, &target);
+  return szg_mapped_end_read(job, &target);
 }
 
 szgpu_status szg_frame_restore(szg_read_job *job, uint64_t first_row, uint64_t row_count) {

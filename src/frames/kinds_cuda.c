@@ -6,7 +6,7 @@
 #include "frames/constant.h"
 #include "frames/mapped.h"
 #include "frames/raw.h"
-#include "frames/signs.h"
+#include "frames/run_masks.h"
 
 static bool find_tiles(const szg_read_frame_cuda *frame, szg_box *box, uint64_t *tile_count);
 static szgpu_status restore_tiles(const szg_read_job_cuda *job);
@@ -130,10 +130,12 @@ szgpu_status szg_write_plan_carve_cuda(szg_arena *arena, const szg_write_request
   uint64_t const frame_bytes = request->frame_grid.value_count * szg_dtype_bytes(request->dtype);
   uint64_t const most_leaves = szg_checksum_leaf_count(frame_bytes) + 2 * SZG_SECTION_KIND_COUNT;
   SZG_TRY(carve_zeroed(arena, request, plan));
-  if (szg_is_mapped(&request->mapping)) plan->inner_values = szg_arena_take(arena, frame_bytes, 1);
+  bool const is_mapped = szg_is_mapped(&request->mapping);
+  if (is_mapped || request->may_edit) plan->inner_values = szg_arena_take(arena, frame_bytes, 1);
+  if (is_mapped && request->may_edit) plan->unedited_values = szg_arena_take(arena, frame_bytes, 1);
   if (!request->is_lossless)
     SZG_TRY(szg_outliers_carve_write_cuda(arena, request, &plan->outliers));
-  szg_signs_carve_write_cuda(arena, request, &plan->signs);
+  szg_run_masks_carve_write_cuda(arena, request, &plan->masks);
   for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++) {
     const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[kind];
     if (row->carve_write && szg_frame_kinds[kind].serves(request))
@@ -153,22 +155,39 @@ void szg_write_plan_carve_pinned(szg_arena *arena, const szg_write_request *requ
   }
 }
 
-/* Sets job->values. */
-static szgpu_status begin_values(szg_write_job_cuda *job) {
-  szg_mapping const whole =
-      job->bound ? szg_bound_mapping(job->bound, &job->request->mapping) : job->request->mapping;
-  const szg_mapping *const mapping = &whole;
+/* Edits the inner values, as mapped.c does. */
+static szgpu_status edit_values(szg_write_job_cuda *job, const szg_mapping *mapping) {
   szg_device *const device = &job->ctx->device;
-  bool const is_mapped = szg_is_mapped(mapping);
+  const szg_missing *const missing = &job->bound->missing;
+  void *const inner = job->plan->inner_values;
+  uint64_t const bytes = job->grid.value_count * szg_dtype_bytes(mapping->inner);
+  if (szg_is_mapped(mapping) && missing->has_valid) {
+    SZG_TRY(szg_device_copy(device, job->plan->unedited_values, inner, bytes));
+    job->exact_values = job->plan->unedited_values;
+  }
+  SZG_TRY(szg_missing_edit_cuda(missing, mapping, job->field_values, job->grid.value_count, inner,
+                                device->stream));
+  job->values = inner;
+  return szg_device_mark(device, "edit");
+}
+
+/* Sets job->values, job->exact_values and the masks. */
+static szgpu_status begin_values(szg_write_job_cuda *job) {
+  szg_mapping const mapping =
+      job->bound ? szg_bound_mapping(job->bound, &job->request->mapping) : job->request->mapping;
+  szg_device *const device = &job->ctx->device;
+  bool const is_mapped = szg_is_mapped(&mapping);
+  bool const is_edited = job->bound && szg_has_more_missing(&job->bound->missing);
   job->values = is_mapped ? job->plan->inner_values : job->field_values;
-  if (!is_mapped) return SZGPU_OK;
-  if (!job->bound->has_inner_values) {
-    SZG_TRY(szg_values_to_inner_cuda(mapping, job->field_values, job->grid.value_count,
+  if (is_mapped && !job->bound->has_inner_values) {
+    SZG_TRY(szg_values_to_inner_cuda(&mapping, job->field_values, job->grid.value_count,
                                      job->plan->inner_values, szg_sign_words_cuda(job->plan),
                                      device->stream));
     SZG_TRY(szg_device_mark(device, "widen"));
   }
-  return mapping->kind == SZG_MAPPING_LOG ? szg_signs_find_cuda(job) : SZGPU_OK;
+  job->exact_values = job->values;
+  if (is_edited) SZG_TRY(edit_values(job, &mapping));
+  return szg_run_masks_find_cuda(job, &mapping);
 }
 
 szgpu_status szg_frame_write_cuda(szg_write_job_cuda *job, szg_header *archive,
@@ -181,11 +200,16 @@ szgpu_status szg_frame_write_cuda(szg_write_job_cuda *job, szg_header *archive,
   if (job->bound) job->quantizer = job->bound->quantizer;
   for (uint32_t kind = 0; kind < SZG_KIND_COUNT && !is_written; kind++) {
     if (!szg_kind_is_tried(kind, job->request, job->bound)) continue;
-    uint64_t const sign_bytes = szg_frame_kinds[kind].is_of_field ? 0 : job->sign_bytes;
-    job->more_sections = sign_bytes ? 2 : 0;
-    job->raw_bytes -= sign_bytes;
+    uint64_t more_bytes = 0;
+    job->more_sections = 0;
+    for (uint32_t which = 0; which < SZG_RUN_MASKS && !szg_frame_kinds[kind].is_of_field; which++) {
+      more_bytes += job->mask_bytes[which];
+      job->more_sections += job->mask_bytes[which] ? 2 : 0;
+    }
+    if (more_bytes > job->raw_bytes) continue; /* a kind that keeps all bits is smaller */
+    job->raw_bytes -= more_bytes;
     szgpu_status const status = szg_frame_kinds_cuda[kind].write(job, &layout, &is_written);
-    job->raw_bytes += sign_bytes;
+    job->raw_bytes += more_bytes;
     SZG_TRY(status);
     if (szg_bound_fails(job->bound, job->has_strays)) return SZGPU_OK;
   }
@@ -212,7 +236,7 @@ void szg_read_sizes_add_cuda(const szg_read_frame_cuda *frame, szg_read_sizes_cu
   szg_at_least(&sizes->leaves, leaves);
   if (is_narrowed(sizes->header, frame->kind))
     szg_at_least(&sizes->inner_values, frame->header.value_count);
-  szg_signs_size_read_cuda(frame, sizes);
+  szg_run_masks_size_read_cuda(frame, sizes);
   if (row->size_read) row->size_read(frame, sizes);
   if (!frame->has_region) return;
   uint64_t const width = szg_dtype_bytes(sizes->header->shape.dtype);
@@ -224,7 +248,7 @@ bool szg_read_sizes_reserve_cuda(const szg_write_request *request, szg_read_size
   uint64_t const frame_bytes = request->frame_grid.value_count * szg_dtype_bytes(request->dtype);
   bool is_known = false;
   if (szg_is_mapped(&request->mapping)) sizes->inner_values = request->frame_grid.value_count;
-  szg_signs_size_reserve_cuda(request, sizes);
+  szg_run_masks_size_reserve_cuda(request, sizes);
   sizes->leaves = szg_checksum_leaf_count(frame_bytes) + 2 * SZG_SECTION_KIND_COUNT;
   for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++) {
     const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[kind];
@@ -244,7 +268,9 @@ szgpu_status szg_read_plan_carve_cuda(szg_arena *arena, const szg_read_sizes_cud
                                       szg_dtype_bytes(szg_header_coded_dtype(sizes->header)));
   if (sizes->placed_tiles)
     SZG_TRY(szg_places_carve_cuda(arena, sizes->placed_tiles, &plan->places));
-  if (sizes->sign_runs) SZG_TRY(szg_places_carve_cuda(arena, sizes->sign_runs, &plan->sign_places));
+  for (uint32_t which = 0; which < SZG_RUN_MASKS; which++)
+    if (sizes->mask_runs[which])
+      SZG_TRY(szg_places_carve_cuda(arena, sizes->mask_runs[which], &plan->mask_places[which]));
   for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++) {
     const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[kind];
     bool const may_occur =
@@ -287,8 +313,7 @@ szgpu_status szg_frame_open_cuda(szgpu_ctx *ctx, const szg_header *header,
                  szg_counts_of_cuda(frame, SZG_SECTION_ESCAPE_COUNTS),
                  szg_counts_of_cuda(frame, SZG_SECTION_EXACT_COUNTS),
                  szg_counts_of_cuda(frame, SZG_SECTION_FILL_COUNTS)},
-      .quantizer = szg_quantizer_make(header->arithmetic, header->absolute_bound, header->step,
-                                      header->has_fill, header->fill_bits),
+      .quantizer = szg_quantizer_of_header(header),
       .mapping = szg_mapping_of_header(header),
       .width = (unsigned)szg_dtype_bytes(szg_header_coded_dtype(header)),
       .field_width = (unsigned)szg_dtype_bytes(header->shape.dtype),
@@ -336,7 +361,7 @@ szgpu_status szg_frame_verify_cuda(const szg_read_job_cuda *job, const szg_summe
 szgpu_status szg_frame_prepare_cuda(const szg_read_job_cuda *job) {
   const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[job->frame->kind];
   if (row->prepare) SZG_TRY(row->prepare(job));
-  return szg_signs_prepare_cuda(job);
+  return szg_run_masks_prepare_cuda(job);
 }
 
 szgpu_status szg_frame_restore_cuda(const szg_read_job_cuda *job, uint64_t first_row,
@@ -354,12 +379,14 @@ szgpu_status szg_frame_restore_cuda(const szg_read_job_cuda *job, uint64_t first
   bool const is_between = has_narrow && !rows.is_narrow;
   if (is_between) rows.values = job->plan->inner_values;
   SZG_TRY(row->restore(job, &rows));
-  if (!is_between) return SZGPU_OK;
-  SZG_TRY(job->mapping.kind == SZG_MAPPING_LOG
-              ? szg_signs_raise_cuda(job, &rows, values)
-              : szg_values_to_outer_cuda(&job->mapping, rows.values, rows.value_count, values,
-                                         job->device->stream));
-  return szg_device_mark(job->device, "narrow");
+  if (is_between) {
+    SZG_TRY(job->mapping.kind == SZG_MAPPING_LOG
+                ? szg_signs_raise_cuda(job, &rows, values)
+                : szg_values_to_outer_cuda(&job->mapping, rows.values, rows.value_count, values,
+                                           job->device->stream));
+    SZG_TRY(szg_device_mark(job->device, "narrow"));
+  }
+  return szg_frame_kinds[kind].is_of_field ? SZGPU_OK : szg_fills_apply_cuda(job, &rows, values);
 }
 
 /* ---- regions ---- */

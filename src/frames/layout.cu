@@ -1,12 +1,12 @@
 /* layout.cu - places a frame's sections on the GPU, and ends a frame of any kind.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "frames/signs.h"
+#include "frames/run_masks.h"
 #include "frames/write_cuda.h"
 
 szgpu_status szg_layout_place_cuda(const szg_write_job_cuda *job, szg_frame_layout_cuda *layout) {
   szg_frame_header *const header = &layout->header;
-  if (job->more_sections) szg_signs_add_sections_cuda(job, layout);
+  if (job->more_sections) szg_run_masks_add_sections_cuda(job, layout);
   uint64_t offset = szg_frame_header_bytes(header->section_count);
   layout->ranges.count = header->section_count;
   for (uint32_t i = 0; i < header->section_count; i++) {
@@ -33,7 +33,7 @@ szgpu_status szg_layout_finish_cuda(const szg_write_job_cuda *job,
   szg_frame_header_write(&layout->header, host_header);
   bool const is_padded = layout->is_padded && !job->more_sections;
   const uint64_t *const held_bytes = is_padded ? NULL : layout->held_bytes;
-  if (job->more_sections) SZG_TRY(szg_signs_write_cuda(job, layout));
+  if (job->more_sections) SZG_TRY(szg_run_masks_write_cuda(job, layout));
   SZG_TRY(szg_checksum_seal_cuda(&layout->ranges, &layout->summed, held_bytes, host_header,
                                  plan->leaves, plan->ticket, job->archive + job->first_byte,
                                  device->stream));

@@ -195,8 +195,11 @@ uint32_t szg_levels_lane_bits(const szg_levels *levels, uint32_t stage) {
 }
 
 szg_levels_lattice szg_levels_lattice_of(const szg_header *header, const szg_levels *levels) {
-  return szg_levels_lattice_make(szg_header_coded_dtype(header), levels->is_wide, levels->fine_bits,
-                                 header->step, header->has_fill, header->fill_bits);
+  szg_levels_lattice lattice =
+      szg_levels_lattice_make(szg_header_coded_dtype(header), levels->is_wide, levels->fine_bits,
+                              header->step, header->has_fill, header->fill_bits);
+  if (header->has_limits) szg_levels_lattice_set_limits(header->least, header->greatest, &lattice);
+  return lattice;
 }
 
 void szg_levels_carve_grids(szg_arena *arena, const szg_levels *levels, uint32_t grid_count,

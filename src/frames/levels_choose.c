@@ -6,6 +6,7 @@
 #include "frames/levels.h"
 #include "frames/write.h"
 #include "predict/levels_probe.h"
+#include "quant/restored.h"
 
 /* Below this, halves of a fine step cost more than finer prediction gains. */
 enum { LEAST_FINE_BITS = 4 };
@@ -16,6 +17,7 @@ static bool keeps_bound(const szg_bound_plan *bound, bool is_wide, double fine_s
   bool const is_close = arithmetic == SZG_ARITHMETIC_F32_CLOSE;
   bool const is_f32 = is_close || arithmetic == SZG_ARITHMETIC_F32;
   double const b = bound->quantizer.bound, greatest = bound->greatest;
+  if (bound->keeps_restored && !szg_restored_has_room(bound)) return false;
   if (is_close && !(is_wide && b <= 0x1p-11 * greatest)) return false;
   if (arithmetic == SZG_ARITHMETIC_F64_WIDE && !is_wide) return false;
   /* Restored values are normal numbers or 0, or as near as such ones, and do not overflow. */
@@ -28,8 +30,11 @@ static bool keeps_bound(const szg_bound_plan *bound, bool is_wide, double fine_s
 /* The finest lattice, narrow if possible, on which every value up to `greatest` has a lattice
  * value. False: there is none. */
 static bool find_lattice(const szg_bound_plan *bound, szg_levels *levels) {
-  uint32_t const most = levels->level_count ? SZG_LEVELS_MOST_FINE : 0;
-  uint32_t const least = levels->level_count ? LEAST_FINE_BITS : 0;
+  bool const is_fixed = bound->keeps_restored && !bound->only_differences;
+  uint32_t const most = !levels->level_count ? 0
+                        : is_fixed           ? SZG_RESTORED_FINE_BITS
+                                             : SZG_LEVELS_MOST_FINE;
+  uint32_t const least = is_fixed || !levels->level_count ? most : LEAST_FINE_BITS;
   double const step = bound->quantizer.step;
   for (int is_wide = 0; is_wide <= 1; is_wide++) {
     double const limit = is_wide ? 0x1p50 : 0x1p22;
@@ -152,16 +157,16 @@ static finding judge(const szg_levels_asked *asked, uint64_t fold, const szg_pro
 
 /* The way that is small enough to be worth its time; NULL: tile frames. folded: NULL if there is no
  * fold. What a fold costs varies more over a frame, so it must save more. */
-static const szg_levels_way *pick(szgpu_predictor predictor, const finding *plain,
-                                  const finding *folded) {
+static const szg_levels_way *pick(szgpu_predictor predictor, bool only_differences,
+                                  const finding *plain, const finding *folded) {
   uint64_t const cost = plain->interpolation_cost;
   bool const folds = folded && folded->interpolation_cost < cost - (cost >> 3);
   const finding *const best = folds ? folded : plain;
-  if (predictor == SZGPU_PREDICTOR_INTERPOLATION) return &best->interpolation;
+  if (predictor == SZGPU_PREDICTOR_INTERPOLATION && !only_differences) return &best->interpolation;
   bool const folds_differences = folded && folded->differences_cost < plain->differences_cost &&
                                  folded->differences_cost < cost - (cost >> 4);
   const finding *const lesser = folds_differences ? folded : plain;
-  if (szg_saves_enough(best->interpolation_cost, plain->tile_cost) &&
+  if (!only_differences && szg_saves_enough(best->interpolation_cost, plain->tile_cost) &&
       szg_saves_enough(best->interpolation_cost, lesser->differences_cost))
     return &best->interpolation;
   return szg_saves_enough(lesser->differences_cost, plain->tile_cost) ? &lesser->differences : NULL;
@@ -198,8 +203,8 @@ void szg_levels_decide(const szg_levels_asked *asked, const szg_probes *probes,
   finding const plain = judge(asked, 0, &probes->plain);
   finding const folded =
       probes->fold ? judge(asked, probes->fold, &probes->folded) : (finding){.tile_cost = 0};
-  const szg_levels_way *const way =
-      pick(asked->request->predictor, &plain, probes->fold ? &folded : NULL);
+  const szg_levels_way *const way = pick(asked->request->predictor, asked->bound->only_differences,
+                                         &plain, probes->fold ? &folded : NULL);
   choice->doubtful_bytes = doubtful_bytes(asked, plain.tile_cost);
   choice->is_chosen = way && go(asked, way, &choice->levels, &choice->lattice);
 }

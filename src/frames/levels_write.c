@@ -38,6 +38,7 @@ typedef struct levels_job {
   write_memory memory;
   uint32_t stage_count;
   uint32_t counted_tiles[MOST_STAGES];
+  bool has_books;
   uint64_t written_bytes; /* of the sections so far */
   bool fits;              /* they fit in the archive; otherwise they are only measured */
   /* the stage at hand */
@@ -111,9 +112,10 @@ static const szg_levels_stage *stage_of(const levels_job *job) {
 
 static szg_tokens_shape shape_of(const levels_job *job, uint32_t stage) {
   uint32_t const place_count = job->choice.levels.stages[stage].place_count;
-  return (szg_tokens_shape){.group_count = place_count / SZG_LEVELS_GROUP,
-                            .lane_groups_log2 = job->memory.books[stage].plan.lane_groups_log2,
-                            .is_wide = job->choice.levels.is_wide};
+  return (szg_tokens_shape){
+      .group_count = place_count / SZG_LEVELS_GROUP,
+      .lane_groups_log2 = job->has_books ? job->memory.books[stage].plan.lane_groups_log2 : 0,
+      .is_wide = job->choice.levels.is_wide};
 }
 
 /* Which places exist; NULL: all. */
@@ -218,13 +220,13 @@ static szgpu_status choose_books(levels_job *job) {
   size_t const tally_count = (size_t)threads->count * job->stage_count;
   uint64_t counted_count = 0;
   memset(memory->tallies, 0, tally_count * sizeof *memory->tallies);
-  memset(memory->books, 0, job->stage_count * sizeof *memory->books);
   for (uint32_t i = 0; i < job->stage_count; i++) {
     job->counted_tiles[i] = szg_levels_counted_tiles(job->choice.levels.stages[i].tile_count);
     counted_count += job->counted_tiles[i];
   }
   SZG_TRY(szg_for_parts(threads, counted_count, 0, count_tile, job));
   for (uint32_t i = 0; i < job->stage_count; i++) make_books(job, i);
+  job->has_books = true;
   return SZGPU_OK;
 }
 

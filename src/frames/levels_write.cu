@@ -329,10 +329,12 @@ static szgpu_status is_worth_it(const levels_job *job, uint64_t stage_bytes, boo
   return SZGPU_OK;
 }
 
-/* What the sections of signs, which are last, take with their padding. */
-static uint64_t bytes_of_signs(const szg_frame_layout_cuda *layout) {
-  uint32_t const count = layout->ranges.count;
-  return layout->ranges.byte_counts[count - 1] + layout->ranges.byte_counts[count - 2];
+/* What the sections of masks, which are last, take with their padding. */
+static uint64_t bytes_of_masks(const szg_frame_layout_cuda *layout, uint32_t section_count) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 1; i <= section_count; i++)
+    bytes += layout->ranges.byte_counts[layout->ranges.count - i];
+  return bytes;
 }
 
 /* Moves the stages' sections up to where the layout has them, the last bytes first. Each piece goes
@@ -345,7 +347,7 @@ static szgpu_status move_sections(const levels_job *job, const szg_frame_layout_
   uint8_t *const to = layout->at[SZG_SECTION_BASE];
   const uint8_t *const from = frame->archive + first_start(job);
   uint64_t const all = (uint64_t)(frame->archive + frame->first_byte + layout->frame_bytes - to);
-  uint64_t left = all - (frame->more_sections ? bytes_of_signs(layout) : 0);
+  uint64_t left = all - bytes_of_masks(layout, frame->more_sections);
   while (left > 0) {
     uint64_t const piece = szg_min_u64(left, plan->codes_bytes);
     left -= piece;

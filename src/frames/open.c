@@ -4,7 +4,7 @@
 #include "frames/open.h"
 
 #include "frames/kinds.h"
-#include "frames/signs.h"
+#include "frames/run_masks.h"
 
 static bool sections_keep_rules(const szg_frame_header *frame, const szg_section_rules *rules,
                                 szg_frame_fault *fault) {
@@ -32,7 +32,7 @@ static szgpu_status check_frame(const szg_opened *opened, uint64_t frame,
   SZG_REQUIRE(kind < SZG_KIND_COUNT && szg_frame_kinds[kind].is_sound(&facts), SZGPU_BAD_DATA);
   szg_section_rules rules = {.most_bytes = header->value_count * facts.field_value_bytes};
   szg_frame_kinds[kind].rules(&facts, &rules);
-  if (!szg_frame_kinds[kind].is_of_field) szg_sign_rules(&facts, &rules);
+  if (!szg_frame_kinds[kind].is_of_field) szg_run_mask_rules(&facts, &rules);
   SZG_REQUIRE(sections_keep_rules(header, &rules, fault), SZGPU_BAD_DATA);
   return SZGPU_OK;
 }
@@ -64,5 +64,8 @@ szgpu_status szg_frame_reader_open(szgpu_ctx *ctx, const szg_opened *opened, uin
           ? szg_frame_open(opened, frame, opened->bytes + offset, opened->available_bytes - offset,
                            &reader->frame, &fault)
           : SZGPU_TRUNCATED;
-  return status == SZGPU_OK ? SZGPU_OK : szg_frame_fail(ctx, status, frame, &fault);
+  if (status != SZGPU_OK) return szg_frame_fail(ctx, status, frame, &fault);
+  szg_reader_make_room(reader,
+                       reader->frame.value_count * szg_dtype_bytes(opened->header.shape.dtype));
+  return SZGPU_OK;
 }

@@ -29,7 +29,7 @@ void szg_outliers_release(szg_write_job *job) {
 szgpu_status szg_outliers_add(const szg_write_job *job, uint64_t tile_index, const szg_tile *tile,
                               const uint8_t *marks) {
   szg_outlier_write_plan *const plan = &job->plan->outliers;
-  return szg_outlier_add_marked(job->request->dtype, tile, marks, job->values, tile_index,
+  return szg_outlier_add_marked(job->request->dtype, tile, marks, job->exact_values, tile_index,
                                 &plan->lists[tile_index / SZG_PART_TILES], &plan->counts);
 }
 

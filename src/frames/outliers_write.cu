@@ -23,6 +23,7 @@ static szg_marked_frame_cuda marked_frame(const szg_write_job_cuda *job) {
   marked.quantizer = &job->quantizer;
   marked.grid = &job->grid;
   marked.values = job->values;
+  marked.exact_values = job->exact_values;
   marked.is_constant = job->bound->is_constant;
   marked.constant_bits = job->bound->constant_bits;
   if (job->lattice) {

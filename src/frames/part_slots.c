@@ -3,7 +3,6 @@
  */
 #include "frames/part_slots.h"
 
-#include <sched.h>
 #include <string.h>
 
 #include "core/bytes.h"
@@ -28,7 +27,8 @@ void szg_part_stream_open(const szg_part_slots *slots, uint64_t part_count, uint
                               .part_count = part_count,
                               .words = words,
                               .room = room,
-                              .places = PTHREAD_MUTEX_INITIALIZER};
+                              .places = PTHREAD_MUTEX_INITIALIZER,
+                              .freed = PTHREAD_COND_INITIALIZER};
   for (uint32_t i = 0; i < slots->slot_count; i++) {
     slots->slots[i].free_for = i;
     slots->slots[i].is_done = false;
@@ -37,9 +37,11 @@ void szg_part_stream_open(const szg_part_slots *slots, uint64_t part_count, uint
 
 /* This ends: parts begin in order, so every part before this one has begun, and the lowest part
  * that is not done finds its slot free. */
-szg_part_slot *szg_part_slot_take(const szg_part_stream *stream, uint64_t part) {
+szg_part_slot *szg_part_slot_take(szg_part_stream *stream, uint64_t part) {
   szg_part_slot *const slot = &stream->slots->slots[part % stream->slots->slot_count];
-  while (__atomic_load_n(&slot->free_for, __ATOMIC_ACQUIRE) != part) sched_yield();
+  pthread_mutex_lock(&stream->places);
+  while (slot->free_for != part) pthread_cond_wait(&stream->freed, &stream->places);
+  pthread_mutex_unlock(&stream->places);
   slot->byte_count = 0;
   return slot;
 }
@@ -71,6 +73,11 @@ void szg_part_slot_finish(szg_part_stream *stream, szg_part_slot *slot) {
     szg_part_slot *const placed = &slots->slots[part % slots->slot_count];
     if (placed->offset <= stream->room && placed->byte_count <= stream->room - placed->offset)
       memcpy(stream->words + placed->offset, placed->words, placed->byte_count);
-    __atomic_store_n(&placed->free_for, part + slots->slot_count, __ATOMIC_RELEASE);
   }
+  if (first_part == end_part) return;
+  pthread_mutex_lock(&stream->places);
+  for (uint64_t part = first_part; part < end_part; part++)
+    slots->slots[part % slots->slot_count].free_for = part + slots->slot_count;
+  pthread_cond_broadcast(&stream->freed);
+  pthread_mutex_unlock(&stream->places);
 }

@@ -20,7 +20,7 @@ typedef struct szg_part_slot {
   uint8_t *words;
   uint64_t byte_count; /* of the words; the worker counts them */
   uint64_t offset;     /* in the stream */
-  uint64_t free_for;   /* atomic: the part that may have the slot */
+  uint64_t free_for;   /* the part that may have the slot */
   bool is_done;        /* and waits for its place */
 } szg_part_slot;
 
@@ -39,7 +39,8 @@ typedef struct szg_part_stream {
   uint64_t part_count;
   uint8_t *words;         /* where the stream goes */
   uint64_t room;          /* bytes; what does not fit is only counted */
-  pthread_mutex_t places; /* guards what follows, and the slots' is_done */
+  pthread_mutex_t places; /* guards what follows, and the slots' free_for and is_done */
+  pthread_cond_t freed;   /* a slot has become free */
   uint64_t next_part;     /* the first that has no place yet */
   uint64_t byte_count;    /* of the parts before it */
 } szg_part_stream;
@@ -48,7 +49,7 @@ void szg_part_stream_open(const szg_part_slots *slots, uint64_t part_count, uint
                           uint64_t room, szg_part_stream *stream);
 
 /* Waits until the part's slot is free, and empties it. Parts must be begun in order. */
-szg_part_slot *szg_part_slot_take(const szg_part_stream *stream, uint64_t part);
+szg_part_slot *szg_part_slot_take(szg_part_stream *stream, uint64_t part);
 
 /* Gives the slot back; also for a part that failed, because later ones wait for it. */
 void szg_part_slot_finish(szg_part_stream *stream, szg_part_slot *slot);

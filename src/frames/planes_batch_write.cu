@@ -205,7 +205,9 @@ __global__ void __launch_bounds__(TreePolicy::kThreads, TreePolicy::kBlocks)
   const szg_batch_item &item = lists.items[blockIdx.y];
   szg_grid const grid = szg_grid_of_dims(item.dims, (int)item.ndim);
   MeasuredField const field(item, lists.planes[blockIdx.y]);
-  for (uint32_t i = threadIdx.x; i < Job::kHeadWords; i += TreePolicy::kThreads) {
+  constexpr uint32_t kWords =
+      SZG_BATCH_HEADER_WORDS + frame_header_words(PlanesKindOfItem::kMostSections);
+  for (uint32_t i = threadIdx.x; i < kWords; i += TreePolicy::kThreads) {
     uint64_t const word = i < SZG_BATCH_HEADER_WORDS
                               ? heads.archive[i]
                               : frame_word(field, i - SZG_BATCH_HEADER_WORDS);
@@ -214,6 +216,7 @@ __global__ void __launch_bounds__(TreePolicy::kThreads, TreePolicy::kBlocks)
       job.heads[i] = with_version(job.heads[i], SZG_FORMAT_VERSION_PLANE_WORDS);
   }
   if (threadIdx.x == 0) {
+    job.header_words = SZG_BATCH_HEADER_WORDS;
     job.section_count = field.section_count();
     job.archive = item.archive;
     job.leaves = item.planes_write.leaves;

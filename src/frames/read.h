@@ -31,12 +31,12 @@ struct szg_read_plan {
   szg_top_plane_read_plan top_plane;
 };
 
-/* Which values of a frame are negative (signs.h). */
-typedef struct szg_signs {
+/* Which values of a frame are marked (run_masks.h). */
+typedef struct szg_run_mask {
   uint64_t value_count; /* of the frame */
   szg_loaded sizes, shares;
   uint64_t *part_starts; /* in a buffer of the ctx */
-} szg_signs;
+} szg_run_mask;
 
 /* One frame being read. */
 struct szg_read_job {

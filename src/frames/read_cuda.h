@@ -34,7 +34,7 @@ struct szg_read_sizes_cuda {
   uint64_t tile_frame_tiles;
   uint64_t levels_bytes;               /* of a levels frame */
   uint64_t inner_values;               /* of a frame whose values are narrowed */
-  uint64_t sign_runs;                  /* of a frame with signs */
+  uint64_t mask_runs[SZG_RUN_MASKS];   /* of a frame with such a mask */
   uint64_t region_bytes, region_tiles; /* of the box around a frame's region; listed tiles */
   uint32_t reserved_kinds; /* bits by SZG_KIND_*: taken although `header` may not have them */
 };
@@ -42,7 +42,7 @@ struct szg_read_sizes_cuda {
 /* Memory that frames use one after the other. */
 struct szg_read_plan_cuda {
   szg_places_cuda places;
-  szg_places_cuda sign_places; /* of the frame's signs */
+  szg_places_cuda mask_places[SZG_RUN_MASKS]; /* of the shares of the frame's masks */
   uint64_t *leaves;
   uint64_t *bit_count; /* of the frame's stream */
   szg_stream_read_plan_cuda stream;

@@ -45,8 +45,19 @@ typedef struct szg_kept_tile {
   bool has_marks;
 } szg_kept_tile;
 
+/* How a frame's tiles are coded: what is known before words are. */
+typedef struct szg_tile_basis {
+  szg_choice choice;
+  szg_quantizer quantizer;
+  uint32_t lattice_bits, zero_groups;
+  bool has_16_bits;
+  uint32_t counted_tiles, kept_tiles;
+  uint64_t book_bytes;
+} szg_tile_basis;
+
 /* Memory of tile frames in addition to their outliers. */
 typedef struct szg_tile_write_plan {
+  szg_tile_basis basis; /* of a frame that has_tile_basis */
   szg_choice_work *choice_work;
   szg_tile_tally *tallies; /* [threads]: of the counted tiles */
   uint8_t *book_bytes;     /* [SZG_CODEBOOK_MAX_BYTES] */

@@ -42,12 +42,21 @@ static uint8_t *row_at(const szg_tile_target *target, size_t value_bytes, uint32
          value_bytes * (tile->first_value + z * tile->z_stride + y * tile->y_stride);
 }
 
-/* Lattice point 0 everywhere: every arithmetic restores it to +0. */
-static void restore_zeros(const szg_tile_target *target, size_t value_bytes) {
+/* Lattice point 0 everywhere: every arithmetic restores it to +0, or to the limit next to it. */
+static void restore_zeros(const szg_quantizer *k, const szg_tile_target *target,
+                          size_t value_bytes) {
   const szg_tile *const tile = &target->tile;
+  float const zero_f32 = szg_limit_f32(0.0f, k->least_f32, k->greatest_f32);
+  double const zero_f64 = szg_limit_f64(0.0, k->least, k->greatest);
   for (uint32_t z = 0; z < tile->z_extent; z++)
-    for (uint32_t y = 0; y < tile->y_extent; y++)
-      memset(row_at(target, value_bytes, z, y), 0, tile->x_extent * value_bytes);
+    for (uint32_t y = 0; y < tile->y_extent; y++) {
+      void *const row = row_at(target, value_bytes, z, y);
+      for (uint32_t x = 0; x < tile->x_extent; x++)
+        if (value_bytes == sizeof(float))
+          ((float *)row)[x] = zero_f32;
+        else
+          ((double *)row)[x] = zero_f64;
+    }
 }
 
 /* A raw tile: the values, in code order. */
@@ -83,7 +92,7 @@ static szgpu_status restore_tile(const szg_read_job *job, uint64_t tile_index, c
   uint32_t const word_count = szg_count_at(&job->tile_sizes, tile_index);
   SZG_REQUIRE(word_count <= raw_words, SZGPU_BAD_DATA);
   if (word_count == 0) {
-    restore_zeros(target, value_bytes);
+    restore_zeros(&job->quantizer, target, value_bytes);
     return SZGPU_OK;
   }
   const uint8_t *const words = job->words.bytes + 4 * at->stream;

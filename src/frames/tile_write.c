@@ -13,11 +13,7 @@
 /* One tile frame being written. */
 typedef struct tile_job {
   szg_write_job *frame;
-  szg_choice choice;
-  szg_quantizer quantizer;
-  uint32_t lattice_bits, zero_groups;
-  bool has_16_bits;
-  uint32_t counted_tiles, kept_tiles;
+  szg_tile_basis basis;
   szg_part_stream stream; /* the bitstream */
 } tile_job;
 
@@ -45,8 +41,8 @@ void szg_tile_frame_carve_write(szg_arena *arena, const szg_write_request *reque
 
 static void to_deltas(const tile_job *job, const szg_tile *tile, szg_tile_work *work,
                       void *deltas) {
-  szg_tile_values_to_deltas(&job->quantizer, job->lattice_bits, job->choice.axes, tile,
-                            job->frame->values, work, deltas);
+  szg_tile_values_to_deltas(&job->basis.quantizer, job->basis.lattice_bits, job->basis.choice.axes,
+                            tile, job->frame->values, work, deltas);
 }
 
 static szgpu_status count_tile(void *job_pointer, uint64_t i, int worker_index) {
@@ -54,12 +50,12 @@ static szgpu_status count_tile(void *job_pointer, uint64_t i, int worker_index) 
   const szg_grid *const grid = &job->frame->grid;
   const szg_tile_write_plan *const plan = &job->frame->plan->tile;
   szg_tile const tile =
-      szg_tile_at(grid, szg_sample_tile(grid->tile_count, job->counted_tiles, (uint32_t)i));
-  szg_kept_tile *const kept = i < job->kept_tiles ? &plan->kept[i] : NULL;
+      szg_tile_at(grid, szg_sample_tile(grid->tile_count, job->basis.counted_tiles, (uint32_t)i));
+  szg_kept_tile *const kept = i < job->basis.kept_tiles ? &plan->kept[i] : NULL;
   szg_tile_work *const work = &job->frame->plan->outliers.tiles[worker_index];
   void *const deltas = kept ? (void *)kept->deltas : &work->deltas;
   to_deltas(job, &tile, work, deltas);
-  szg_tile_count(job->lattice_bits, &tile, deltas, &plan->tallies[worker_index]);
+  szg_tile_count(job->basis.lattice_bits, &tile, deltas, &plan->tallies[worker_index]);
   if (kept) {
     kept->has_marks = work->has_marks;
     if (kept->has_marks) memcpy(kept->marks, work->marks, tile.value_count);
@@ -67,20 +63,20 @@ static szgpu_status count_tile(void *job_pointer, uint64_t i, int worker_index) 
   return SZGPU_OK;
 }
 
-static szgpu_status build_book(tile_job *job, uint64_t *book_bytes) {
+static szgpu_status build_book(tile_job *job) {
   const szg_tile_write_plan *const plan = &job->frame->plan->tile;
   szg_threads *const threads = &job->frame->ctx->threads;
   memset(plan->tallies, 0, (size_t)threads->count * sizeof *plan->tallies);
-  job->counted_tiles = szg_counted_tiles(job->frame->grid.tile_count);
-  if (job->lattice_bits == 16)
-    job->kept_tiles = (uint32_t)szg_min_u64(job->counted_tiles, plan->kept_count);
-  SZG_TRY(szg_for_parts(threads, job->counted_tiles, 0, count_tile, job));
+  job->basis.counted_tiles = szg_counted_tiles(job->frame->grid.tile_count);
+  if (job->basis.lattice_bits == 16)
+    job->basis.kept_tiles = (uint32_t)szg_min_u64(job->basis.counted_tiles, plan->kept_count);
+  SZG_TRY(szg_for_parts(threads, job->basis.counted_tiles, 0, count_tile, job));
   szg_tile_tally *const tally = &plan->tallies[0];
   for (int i = 1; i < threads->count; i++) szg_tile_tally_add(&plan->tallies[i], tally);
-  job->zero_groups = szg_choose_zero_groups(tally);
-  szg_tile_book_build(tally, job->zero_groups, plan->book, plan->book_work);
+  job->basis.zero_groups = szg_choose_zero_groups(tally);
+  szg_tile_book_build(tally, job->basis.zero_groups, plan->book, plan->book_work);
   szg_tile_encoder_build(plan->book, plan->encoder);
-  *book_bytes = szg_codebook_write(plan->book, plan->book_bytes);
+  job->basis.book_bytes = szg_codebook_write(plan->book, plan->book_bytes);
   return SZGPU_OK;
 }
 
@@ -99,10 +95,11 @@ static void copy_values(const tile_job *job, const szg_tile *tile, uint8_t *word
 
 /* The kept tile; NULL: it was not kept. */
 static const szg_kept_tile *find_kept_tile(const tile_job *job, uint64_t tile_index) {
-  if (job->kept_tiles == 0) return NULL;
+  if (job->basis.kept_tiles == 0) return NULL;
   uint64_t const tile_count = job->frame->grid.tile_count;
-  uint64_t const i = szg_sample_of_tile(tile_count, job->counted_tiles, tile_index);
-  if (i >= job->kept_tiles || szg_sample_tile(tile_count, job->counted_tiles, i) != tile_index)
+  uint64_t const i = szg_sample_of_tile(tile_count, job->basis.counted_tiles, tile_index);
+  if (i >= job->basis.kept_tiles ||
+      szg_sample_tile(tile_count, job->basis.counted_tiles, i) != tile_index)
     return NULL;
   return &job->frame->plan->tile.kept[i];
 }
@@ -132,8 +129,8 @@ static szgpu_status code_tile(const tile_job *job, uint64_t tile_index, szg_tile
   bool const is_given_up = frame->request->raw_outliers && found.marks;
   uint32_t const word_count =
       is_given_up ? raw_words
-                  : szg_tile_encode(frame->plan->tile.encoder, job->lattice_bits, job->zero_groups,
-                                    &tile, found.deltas, raw_words, words);
+                  : szg_tile_encode(frame->plan->tile.encoder, job->basis.lattice_bits,
+                                    job->basis.zero_groups, &tile, found.deltas, raw_words, words);
   bool const is_raw = word_count == raw_words;
   if (is_raw) copy_values(job, &tile, words);
   frame->plan->tile.sizes[tile_index] = (uint16_t)word_count;
@@ -191,16 +188,30 @@ static szgpu_status write_sections(const tile_job *job, szg_writer *writer,
   return szg_outliers_write_all(job->frame, writer, &sizes->outliers);
 }
 
-/* Everything before words are coded. */
-static szgpu_status begin(tile_job *job, szg_tile_frame_sizes *sizes) {
+static szgpu_status find_basis(tile_job *job) {
   const szg_write_job *const frame = job->frame;
-  job->quantizer = frame->bound->quantizer;
-  job->has_16_bits = szg_quantizer_take_16_bits(frame->bound->greatest, &job->quantizer);
-  job->lattice_bits = szg_tile_lattice_bits(job->quantizer.arithmetic, job->has_16_bits);
-  SZG_TRY(szg_choose(&frame->ctx->threads, &job->quantizer, &frame->grid, frame->values,
-                     SZG_COST_RADIUS, frame->plan->tile.choice_work, &job->choice));
+  szg_tile_basis *const basis = &job->basis;
+  basis->quantizer = frame->bound->quantizer;
+  basis->has_16_bits = szg_quantizer_take_16_bits(frame->bound->greatest, &basis->quantizer);
+  basis->lattice_bits = szg_tile_lattice_bits(basis->quantizer.arithmetic, basis->has_16_bits);
+  SZG_TRY(szg_choose(&frame->ctx->threads, &basis->quantizer, &frame->grid, frame->values,
+                     SZG_COST_RADIUS, frame->plan->tile.choice_work, &basis->choice));
+  return build_book(job);
+}
+
+/* Everything before words are coded. A frame that was measured is not looked at again. */
+static szgpu_status begin(tile_job *job, szg_tile_frame_sizes *sizes) {
+  szg_write_job *const frame = job->frame;
+  szg_tile_write_plan *const plan = &frame->plan->tile;
+  if (frame->has_tile_basis)
+    job->basis = plan->basis;
+  else
+    SZG_TRY(find_basis(job));
+  plan->basis = job->basis;
+  frame->has_tile_basis = true;
   sizes->tile_sizes = 2 * frame->grid.tile_count;
-  return build_book(job, &sizes->book);
+  sizes->book = job->basis.book_bytes;
+  return SZGPU_OK;
 }
 
 szgpu_status szg_tile_frame_write(szg_write_job *frame, szg_writer *writer,
@@ -218,9 +229,9 @@ szgpu_status szg_tile_frame_write(szg_write_job *frame, szg_writer *writer,
   frame->has_strays = !*is_written || szg_outlier_sizes_sum(&sizes.outliers) > 0;
   if (!*is_written) return SZGPU_OK;
   header->kind = SZG_FRAME_TILE;
-  header->axes = job.choice.axes;
-  header->zero_groups = job.zero_groups;
-  header->has_16_bits = job.has_16_bits;
+  header->axes = job.basis.choice.axes;
+  header->zero_groups = job.basis.zero_groups;
+  header->has_16_bits = job.basis.has_16_bits;
   return write_sections(&job, writer, &sizes, header);
 }
 

@@ -40,14 +40,18 @@ struct szg_write_job {
   const void *field_values;    /* in the field's type: frames that keep all bits take these */
   szg_write_plan *plan;
   /* set by szg_frame_write */
-  const void *values;  /* as they are coded (mapped.h) */
-  uint64_t sign_bytes; /* of the sections that say which values are negative; 0: there are none */
-  uint64_t raw_bytes;  /* of the field's values; for kinds that code magnitudes less sign_bytes */
+  const void *values;       /* as they are coded (mapped.h) */
+  const void *exact_values; /* the same, with all bits of those that are kept exactly */
+  /* Of the sections of each mask that follow those of kinds that code values (run_masks.h); 0: it
+   * has none. */
+  uint64_t mask_bytes[SZG_RUN_MASKS];
+  uint64_t raw_bytes; /* of the field's values; for kinds that code values less the mask_bytes */
   uint64_t part_count;
   uint64_t loop_values; /* what the loop over all values counts for in the progress report */
   uint64_t sure_bytes;  /* atomic: least bytes of the sections, by the parts done so far */
   /* Set by kinds: see szg_bound_fails. */
   bool has_strays;
+  bool has_tile_basis; /* the frame was measured as a tile frame */
 };
 
 static inline uint64_t szg_part_end_tile(const szg_write_job *job, uint64_t part) {

@@ -22,12 +22,15 @@ SZG_C_BEGIN
 
 enum { SZG_MOST_FRAME_HEADER_BYTES = 48 + 32 * SZG_SECTION_KIND_COUNT };
 
-/* Memory for writing signs, on the device. */
-typedef struct szg_signs_write_plan_cuda {
+/* Memory for writing a mask (run_masks.h), on the device; NULL: the request has no such mask. */
+typedef struct szg_run_mask_write_plan_cuda {
   uint16_t *sizes; /* [runs]: bytes of the shares */
   uint8_t *slots;  /* [runs]: the shares, each in SZG_SIGN_RUN / 8 bytes. First a bit for each value
-                      of the frame, as logarithms are taken: values and slots have the same order */
-} szg_signs_write_plan_cuda;
+                      of the frame, as they are found: values and slots have the same order */
+} szg_run_mask_write_plan_cuda;
+typedef struct szg_run_masks_write_plan_cuda {
+  szg_run_mask_write_plan_cuda of[SZG_RUN_MASKS];
+} szg_run_masks_write_plan_cuda;
 
 /* Memory for writing frames, except the field and the archive. Pointers point to device memory
  * unless marked as pinned. */
@@ -41,8 +44,9 @@ struct szg_write_plan_cuda {
   /* With a mapping: a frame's values as they are coded. If the bound has_inner_values, the search
    * for it has left those of the field's only frame here, and their signs in the slots. */
   void *inner_values;
+  void *unedited_values; /* with a mapping and an edit: the same before it */
   szg_outlier_write_plan_cuda outliers;
-  szg_signs_write_plan_cuda signs;
+  szg_run_masks_write_plan_cuda masks;
   szg_stream_write_plan_cuda stream;
   szg_linear_write_plan_cuda linear;
   szg_levels_write_plan_cuda levels;
@@ -53,7 +57,7 @@ struct szg_write_plan_cuda {
 
 /* Where logarithms leave the signs of a frame's values; NULL: the request needs none. */
 static inline uint32_t *szg_sign_words_cuda(const szg_write_plan_cuda *plan) {
-  return (uint32_t *)(void *)plan->signs.slots;
+  return (uint32_t *)(void *)plan->masks.of[SZG_RUN_MASK_SIGNS].slots;
 }
 
 /* One frame being written. */
@@ -79,10 +83,11 @@ struct szg_write_job_cuda {
   bool is_archive_complete; /* header and all */
   bool has_strays;          /* set by kinds: see szg_bound_fails */
   /* set by szg_frame_write_cuda */
-  uint64_t sign_bytes;    /* as in write.h */
-  uint32_t more_sections; /* that follow those of the kind of frame: signs */
-  const void *values;     /* as they are coded */
-  uint64_t raw_bytes;     /* of the field's values */
+  uint64_t mask_bytes[SZG_RUN_MASKS]; /* as in write.h */
+  uint32_t more_sections;             /* that follow those of the kind of frame: masks */
+  const void *values;                 /* as they are coded */
+  const void *exact_values;           /* as in write.h */
+  uint64_t raw_bytes;                 /* of the field's values */
 };
 
 /* ---- a frame's sections (layout.cu) ---- */

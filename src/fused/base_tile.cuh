@@ -51,7 +51,7 @@ struct BaseLevel {
   uint32_t part_box, part_z, part_y, part_x;         /* its first point */
   uint64_t z_stride, y_stride, x_stride, box_stride; /* from point to point, in values */
 
-  explicit BaseLevel(const LevelsJob &job)
+  explicit BaseLevel(const LevelsGrid &job)
       : z_extent((uint32_t)job.stage.z_extent),
         y_extent((uint32_t)job.stage.y_extent),
         x_extent((uint32_t)job.stage.x_extent),

@@ -22,16 +22,15 @@ static_assert((int)LevelsPolicy::kThreads == (int)CountPolicy::kThreads, "one bl
 /* ---- the job ---- */
 
 struct SampleStage {
-  LevelsJob job;
+  LevelsGrid job;
   BoxRows rows;
   szg_tokens_tiles tiles;
   UnitRule coarse_unit; /* what known points are rounded to */
   uint32_t counted_count;
 
   SampleStage() = default;
-  SampleStage(const szg_levels &levels, uint32_t stage, const szg_levels_lattice &lattice,
-              const szg_tokens_tiles &tiles_)
-      : job(levels, stage, lattice, nullptr),
+  SampleStage(const szg_levels &levels, uint32_t stage, const szg_tokens_tiles &tiles_)
+      : job(levels, stage, nullptr),
         rows(job),
         tiles(tiles_),
         coarse_unit(levels.stages[stage > 0 ? stage - 1 : 0].unit),
@@ -39,6 +38,7 @@ struct SampleStage {
 };
 
 struct SampleJob {
+  szg_levels_lattice lattice;
   SampleStage stages[kMostStages];
   uint32_t sample_count; /* of all stages */
   szg_tokens_tally *tallies;
@@ -72,6 +72,7 @@ struct SampleGroups {
   typedef typename A::Point Point;
 
   const SampleStage &stage;
+  const szg_levels_lattice &lattice;
   const LevelsPlace &place;
   const typename A::Value *values;
   Unsigned *codes; /* [kGroupPlaces]: the warp's */
@@ -117,7 +118,7 @@ struct SampleGroups {
       for (uint32_t k = 0; k < kAhead; k++) {
         BasePoint const point = base.of_piece(first + k * kWarps, lane);
         Unsigned multiple;
-        bool const has = units_of<A>(stage.job.lattice, stage.job.unit, x[k], 0, &multiple);
+        bool const has = units_of<A>(lattice, stage.job.unit, x[k], 0, &multiple);
         base.at(point) = multiple;
         uint32_t const none = __ballot_sync(kAllLanes, base.exists(point) && !has);
         if (lane == 0) base.shared->has_none[first + k * kWarps] = none;
@@ -142,7 +143,7 @@ struct SampleGroups {
       Unsigned code = 0;
       bool const exists = 2 * i + 1 < place.tile.x_extent;
       if (exists)
-        units_of<A>(stage.job.lattice, stage.job.unit, load(true, 0, 0, 2 * i + 1),
+        units_of<A>(lattice, stage.job.unit, load(true, 0, 0, 2 * i + 1),
                     box.predict_single(SZG_AXIS_X, 0, 0, i), &code);
       return code;
     });
@@ -168,21 +169,22 @@ __device__ uint32_t find_sample(const SampleJob &job, uint32_t n, SampleBlock *b
 
 template <class A>
 __device__ __forceinline__ void count_sample(const SampleStage &stage,
+                                             const szg_levels_lattice &lattice,
                                              const typename A::Value *values,
                                              SampleScratch<typename A::Unsigned> *scratch,
                                              unsigned char *memory, SampleBlock *block) {
   typedef typename A::Unsigned Unsigned;
   CountedBits bits;
   LevelsPlace const place = block->place;
-  SampleGroups<A> const groups = {stage,          place, values, scratch->codes[threadIdx.x / 32],
-                                  &block->counts, &bits};
+  SampleGroups<A> const groups = {
+      stage, lattice, place, values, scratch->codes[threadIdx.x / 32], &block->counts, &bits};
   if (stage.tiles.is_base) {
     groups.count_base(memory);
   } else {
-    KnownSample<A> const known(stage.job, place.tile, scratch);
+    KnownSample<A> const known(stage.job, lattice, place.tile, scratch);
     LevelsBox<A, KnownSample<A>> const box(stage.job, stage.rows, place.tile, known,
                                            (Unsigned *)memory);
-    SampleLevel<A> const level(stage.job, place, box, scratch, &block->counts, &bits);
+    SampleLevel<A> const level(stage.job, lattice, place, box, scratch, &block->counts, &bits);
     known.find_rows();
     if (stage.job.axis_count > 1) level.bring(values);
     __syncthreads(); /* it is known where rows are */
@@ -208,7 +210,7 @@ __global__ void __launch_bounds__(LevelsPolicy::kThreads, SamplePolicy<A>::kBloc
   for (uint32_t n = blockIdx.x; n < job.sample_count; n += gridDim.x) {
     uint32_t const stage_index = find_sample(job, n, &block);
     const SampleStage &stage = job.stages[stage_index];
-    count_sample<A>(stage, values, scratch, memory + kOwnScratch, &block);
+    count_sample<A>(stage, job.lattice, values, scratch, memory + kOwnScratch, &block);
     __syncthreads(); /* all groups are counted */
     count_live(stage.tiles.group_count, &block.counts);
     __syncthreads(); /* sums are complete */
@@ -258,11 +260,12 @@ szgpu_status szg_levels_sample_cuda(const szg_levels *levels, const szg_levels_l
                                     uint64_t scratch_bytes, struct CUstream_st *stream) {
   uint32_t const stage_count = levels->level_count + 1;
   szg::SampleJob job;
+  job.lattice = *lattice;
   job.sample_count = 0;
   job.tallies = tallies;
   job.scratch = (uint8_t *)scratch;
   for (uint32_t i = 0; i < stage_count; i++) {
-    job.stages[i] = szg::SampleStage(*levels, i, *lattice, tiles[i]);
+    job.stages[i] = szg::SampleStage(*levels, i, tiles[i]);
     job.sample_count += job.stages[i].counted_count;
   }
   SZG_TRY_CUDA(cudaMemsetAsync(tallies, 0, stage_count * sizeof *tallies, stream));

@@ -50,16 +50,18 @@ template <class A>
 struct KnownSample {
   typedef typename A::Unsigned Unsigned;
 
-  const LevelsJob &job;
+  const LevelsGrid &job;
+  const szg_levels_lattice &lattice;
   const szg_levels_tile &tile;
   SampleScratch<Unsigned> *const scratch;
   AxisCounts const z, y;
   int32_t const before_z, before_y; /* rows before the tile's first */
   uint32_t const plane_rows, row_count;
 
-  __device__ KnownSample(const LevelsJob &job_, const szg_levels_tile &tile_,
-                         SampleScratch<Unsigned> *scratch_)
+  __device__ KnownSample(const LevelsGrid &job_, const szg_levels_lattice &lattice_,
+                         const szg_levels_tile &tile_, SampleScratch<Unsigned> *scratch_)
       : job(job_),
+        lattice(lattice_),
         tile(tile_),
         scratch(scratch_),
         z(tile_.z, tile_.z_extent, job_.stage.z_extent),
@@ -159,7 +161,7 @@ struct KnownSample {
   __device__ __forceinline__ bool settle(const UnitRule &unit, uint32_t n, typename A::Value x,
                                          bool is_point) const {
     Unsigned multiple;
-    bool const has = units_of<A>(job.lattice, unit, x, 0, &multiple);
+    bool const has = units_of<A>(lattice, unit, x, 0, &multiple);
     if (n < row_count * kKnownPoints)
       scratch->known[0][n] = is_point && !has ? kNoPoint<A> : multiple * unit.size;
     return is_point && !has;

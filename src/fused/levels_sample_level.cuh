@@ -24,7 +24,8 @@ struct SampleLevel {
   typedef LevelsBox<A, KnownSample<A>> Box;
   static constexpr uint32_t kWarps = LevelsPolicy::kWarps;
 
-  const LevelsJob &job;
+  const LevelsGrid &job;
+  const szg_levels_lattice &lattice;
   const LevelsPlace &place;
   Box const &box;
   SampleScratch<Unsigned> *const scratch;
@@ -33,10 +34,12 @@ struct SampleLevel {
   /* Of a class in a full tile; powers of 2. */
   uint32_t const planes, row_count, planes_log2, fours_log2;
 
-  __device__ SampleLevel(const LevelsJob &job_, const LevelsPlace &place_, const Box &box_,
+  __device__ SampleLevel(const LevelsGrid &job_, const szg_levels_lattice &lattice_,
+                         const LevelsPlace &place_, const Box &box_,
                          SampleScratch<Unsigned> *scratch_, CountMemory *counts_,
                          CountedBits *bits_)
       : job(job_),
+        lattice(lattice_),
         place(place_),
         box(box_),
         scratch(scratch_),
@@ -95,9 +98,8 @@ struct SampleLevel {
 #pragma unroll
     for (uint32_t r = 0; r < 4; r++) {
       Point point;
-      bool const is_fill =
-          job.lattice.has_fill && A::bits(x[r]) == (typename A::Bits)job.lattice.fill_bits;
-      bool const has_point = A::lattice(job.lattice, x[r], &point) && !is_fill;
+      bool const is_fill = lattice.has_fill && A::bits(x[r]) == (typename A::Bits)lattice.fill_bits;
+      bool const has_point = A::lattice(lattice, x[r], &point) && !is_fill;
       if (four.existing >> r & 1)
         at[r * SZG_LEVELS_ROW] = has_point ? (Unsigned)point : kNoPoint<A>;
     }

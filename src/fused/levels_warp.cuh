@@ -90,10 +90,10 @@ struct WarpLevel {
   uint32_t first_layer, end_layer, first_box, box_count;
   uint64_t z_stride, y_stride, x_stride, box_stride; /* from point to point, in values */
   bool is_linear;
-  uint8_t used[8]; /* as in LevelsJob */
+  uint8_t used[8]; /* as in LevelsGrid */
 
   /* The bytes of a plane fit in 32 bits, as in serves. */
-  WarpLevel(const LevelsJob &job, uint64_t first_tile, uint64_t end_tile)
+  WarpLevel(const LevelsGrid &job, uint64_t first_tile, uint64_t end_tile)
       : z_extent((uint32_t)job.stage.z_extent),
         y_extent((uint32_t)job.stage.y_extent),
         x_extent((uint32_t)job.stage.x_extent),

@@ -187,8 +187,13 @@ void szg_tile_tally_add(const szg_tile_tally *from, szg_tile_tally *tally) {
 
 uint32_t szg_choose_zero_groups(const szg_tile_tally *tally) {
   szg_count_sums others = {0};
-  for (uint32_t s = 0; s < SZG_TILE_SYMBOLS; s++)
-    if (s != SZG_TILE_ZERO) szg_sums_add(&others, tally->counts[s]);
+  uint64_t counts[SZG_TILE_SYMBOLS];
+  for (uint32_t s = 0; s < SZG_TILE_SYMBOLS; s++) {
+    counts[s] = s == SZG_TILE_ZERO ? 0 : tally->counts[s];
+    others.total += counts[s];
+    others.used += counts[s] != 0;
+  }
+  others.logs = szg_logs_of(counts, SZG_TILE_SYMBOLS);
   uint64_t costs[SZG_ZERO_GROUPS_COUNT];
   for (int v = 0; v < SZG_ZERO_GROUPS_COUNT; v++)
     costs[v] = szg_zero_groups_cost(&others, tally->zeros[v], tally->group_bits[v]);
@@ -198,7 +203,7 @@ uint32_t szg_choose_zero_groups(const szg_tile_tally *tally) {
 /* Moves the counts of rare direct symbols to their classes, or of rare classes to the escape. */
 static void move_rare(bool are_direct, uint64_t total, uint64_t *counts) {
   for (uint32_t s = SZG_ESCAPE_SYMBOL + 1; s < SZG_TILE_SYMBOLS; s++) {
-    if (s == SZG_TILE_ZERO || szg_is_direct_symbol(s) != are_direct) continue;
+    if (counts[s] == 0 || s == SZG_TILE_ZERO || szg_is_direct_symbol(s) != are_direct) continue;
     if (are_direct ? szg_is_delta_kept(counts[s], total) : szg_is_class_kept(counts[s], total))
       continue;
     counts[szg_rarer_symbol(s)] += counts[s];

@@ -27,8 +27,8 @@ struct Restorer {
   static __device__ __forceinline__ void restore(const szg_quantizer &k,
                                                  PointPair<kLatticeBits> pair,
                                                  typename A::Value *low, typename A::Value *high) {
-    *low = A::restore(k, pair.low());
-    *high = A::restore(k, pair.high());
+    *low = A::value(k, pair.low());
+    *high = A::value(k, pair.high());
   }
 };
 
@@ -38,8 +38,10 @@ struct Restorer<Arithmetic<SZG_ARITHMETIC_F32>, 16> {
                                                  float *low, float *high) {
     uint32_t const raised = pair.both ^ 0x80008000u; /* 2^15 more, in both halves */
     float const less = 8388608.0f + 32768.0f;
-    *low = (__uint_as_float(__byte_perm(raised, 0x4B00u, 0x5410)) - less) * k.step_f32;
-    *high = (__uint_as_float(__byte_perm(raised, 0x4B00u, 0x5432)) - less) * k.step_f32;
+    float const low_point = __uint_as_float(__byte_perm(raised, 0x4B00u, 0x5410)) - less;
+    float const high_point = __uint_as_float(__byte_perm(raised, 0x4B00u, 0x5432)) - less;
+    *low = szg_limit_f32(low_point * k.step_f32, k.least_f32, k.greatest_f32);
+    *high = szg_limit_f32(high_point * k.step_f32, k.least_f32, k.greatest_f32);
   }
 };
 
@@ -241,7 +243,7 @@ template <class A, int kDims, bool kIsAligned>
 __device__ __forceinline__ void zero_tile(const DecodeJob<A> &job, const TileShape &tile,
                                           unsigned lane) {
   typedef typename A::Value Value;
-  Value const zero = A::restore(job.quantizer, 0);
+  Value const zero = A::value(job.quantizer, 0);
   if (kIsAligned) {
     Value const zeros[4] = {zero, zero, zero, zero};
     for (uint32_t group = 0; group < SZG_LANE_CODES / SZG_GROUP_ROWS; group++)

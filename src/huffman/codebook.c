@@ -10,16 +10,29 @@
 #include "core/bytes.h"
 #include "huffman/huffman.h"
 
-/* Symbols that occur, by (count, symbol): a stable radix sort on the counts. */
-static uint32_t sort_leaves(const uint64_t *counts, uint32_t symbol_count,
-                            szg_codebook_work *work) {
+/* Symbols that occur, in their order. */
+static uint32_t find_leaves(const uint64_t *counts, uint32_t symbol_count, uint32_t *leaves) {
   uint32_t leaf_count = 0;
-  uint64_t all_bits = 0;
-  for (uint32_t s = 0; s < symbol_count; s++) {
-    if (!counts[s]) continue;
-    work->leaves[0][leaf_count++] = s;
-    all_bits |= counts[s];
+  for (uint32_t s = 0; s < symbol_count; s++)
+    if (counts[s]) leaves[leaf_count++] = s;
+  return leaf_count;
+}
+
+/* Sorts a few leaves by (count, symbol), by insertion. */
+static void sort_few(const uint64_t *counts, uint32_t leaf_count, uint32_t *leaves) {
+  for (uint32_t i = 1; i < leaf_count; i++) {
+    uint32_t const leaf = leaves[i];
+    uint32_t place = i;
+    for (; place > 0 && counts[leaves[place - 1]] > counts[leaf]; place--)
+      leaves[place] = leaves[place - 1];
+    leaves[place] = leaf;
   }
+}
+
+/* The same for many: a stable radix sort on the counts. */
+static void sort_many(const uint64_t *counts, uint32_t leaf_count, szg_codebook_work *work) {
+  uint64_t all_bits = 0;
+  for (uint32_t i = 0; i < leaf_count; i++) all_bits |= counts[work->leaves[0][i]];
   uint32_t *from = work->leaves[0], *to = work->leaves[1];
   for (unsigned shift = 0; shift < 64 && all_bits >> shift; shift += 8) {
     uint32_t starts[257] = {0};
@@ -32,7 +45,6 @@ static uint32_t sort_leaves(const uint64_t *counts, uint32_t symbol_count,
     to = swapped;
   }
   if (from != work->leaves[0]) memcpy(work->leaves[0], from, leaf_count * sizeof *from);
-  return leaf_count;
 }
 
 /* One level: merges the leaves with the packages, which are pairs of the items before. Returns the
@@ -111,12 +123,25 @@ static bool assign_codes(szg_codebook *book) {
   return true;
 }
 
+/* Leaves are in the symbols' order. */
+static void set_span(const uint32_t *leaves, uint32_t leaf_count, szg_codebook *book) {
+  uint32_t const escapes = leaf_count > 0 && leaves[0] == SZG_ESCAPE_SYMBOL;
+  book->first_symbol = leaf_count > escapes ? leaves[escapes] : 1;
+  book->end_symbol = leaf_count > escapes ? leaves[leaf_count - 1] + 1 : 1;
+}
+
 void szg_codebook_build(const uint64_t *counts, uint32_t symbol_count, int longest_code,
                         szg_codebook *book, szg_codebook_work *work) {
-  book->symbol_count = book->end_symbol = symbol_count;
-  book->first_symbol = 1;
+  enum { FEW_LEAVES = 32 };
+  uint32_t *const leaves = work->leaves[0];
+  uint32_t const leaf_count = find_leaves(counts, symbol_count, leaves);
+  set_span(leaves, leaf_count, book);
+  book->symbol_count = symbol_count;
   memset(book->lengths, 0, symbol_count);
-  uint32_t const leaf_count = sort_leaves(counts, symbol_count, work);
+  if (leaf_count <= FEW_LEAVES)
+    sort_few(counts, leaf_count, leaves);
+  else
+    sort_many(counts, leaf_count, work);
   if (leaf_count == 1) book->lengths[work->leaves[0][0]] = 1;
   if (leaf_count > 1) package_merge(counts, leaf_count, longest_code, book, work);
   bool const is_complete = assign_codes(book);

@@ -42,9 +42,12 @@ static uint32_t near_entry(const szg_tokens_encoder *encoder, int32_t code) {
 static void build_near_class(const szg_tokens_encoder *encoder, int32_t base, uint32_t *near) {
   uint32_t const entry = near_entry(encoder, base);
   uint32_t const step = entry == SZG_NO_NEAR_ENTRY ? 0 : 1u << (32 - (entry & SZG_NEAR_LENGTH));
-  int32_t const count = 1 << szg_value_token_of(base, false).raw_bits, away = base < 0 ? -1 : 1;
-  for (int32_t raw = 0; raw < count; raw++)
-    near[SZG_TOKENS_NEAR + base + away * raw] = entry + (uint32_t)raw * step;
+  uint32_t const count = 1u << szg_value_token_of(base, false).raw_bits;
+  bool const is_negative = base < 0;
+  uint32_t *const least = near + (SZG_TOKENS_NEAR + base) - (is_negative ? count - 1 : 0);
+  uint32_t const first = is_negative ? entry + (count - 1) * step : entry;
+  uint32_t const rise = is_negative ? 0 - step : step;
+  for (uint32_t i = 0; i < count; i++) least[i] = first + i * rise;
 }
 
 static void build_near(const szg_tokens_encoder *encoder, uint32_t *near) {

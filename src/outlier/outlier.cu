@@ -133,7 +133,7 @@ template <class Rule>
 struct MarkedFrame {
   Rule rule;
   szg_grid grid;
-  const typename Rule::Value *values;
+  const typename Rule::Value *values, *exact_values;
   const uint32_t *tiles, *tile_count;
 };
 
@@ -282,8 +282,9 @@ __global__ void __launch_bounds__(OutlierPolicy::kThreads)
                       exact_mask + place.exact_mask);
       /* only plain loads and stores keep a NaN's bits */
       typename Rule::Value *const own_values = exact_values + place.exact_value;
-      for_marked(words.exact, rank,
-                 [&](uint32_t j, uint32_t k) { own_values[k] = frame.values[view.offset(j)]; });
+      for_marked(words.exact, rank, [&](uint32_t j, uint32_t k) {
+        own_values[k] = frame.exact_values[view.offset(j)];
+      });
     }
     if (__syncthreads_or(words.fill != 0))
       szg::mask_write(szg::mask_code(words.fill, value_count, view.tile.plane_values, storage),
@@ -326,7 +327,12 @@ static szgpu_status count_blocks(const szg_grid *grid, unsigned *block_count) {
 
 template <class Rule>
 static MarkedFrame<Rule> marked_frame(const szg_marked_frame_cuda *frame, const Rule &rule) {
-  return {rule, *frame->grid, (const typename Rule::Value *)frame->values, frame->tiles,
+  typedef typename Rule::Value Value;
+  return {rule,
+          *frame->grid,
+          (const Value *)frame->values,
+          (const Value *)frame->exact_values,
+          frame->tiles,
           frame->tile_count};
 }
 

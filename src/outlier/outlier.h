@@ -67,8 +67,9 @@ typedef struct szg_marked_frame_cuda {
   szgpu_dtype dtype;
   const szg_quantizer *quantizer;
   const szg_grid *grid;
-  const void *values; /* of the frame */
-  bool is_constant;   /* values that equal constant_bits as numbers are coded, and no others */
+  const void *values;       /* of the frame */
+  const void *exact_values; /* the same, with all bits of those that are kept exactly */
+  bool is_constant; /* values that equal constant_bits as numbers are coded, and no others */
   uint64_t constant_bits;
   const uint32_t *tiles; /* numbers of the tiles that have marks */
   const uint32_t *tile_count;

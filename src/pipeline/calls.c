@@ -15,6 +15,20 @@ enum { MOST_ZSTD_LEVEL = 19 };
  * call's field and archive take: more than any honest archive needs. */
 enum { ALWAYS_KEPT_BYTES = 128 << 20, KEPT_THREAD_BYTES = 4 << 20, MOST_KEPT_TIMES = 16 };
 
+/* Why szg_take_struct refuses params. */
+static szgpu_status refuse_params(szgpu_ctx *ctx, size_t given_bytes) {
+  if (given_bytes < SZG_FIRST_PARAMS_BYTES)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
+                    "params.struct_bytes is %zu, less than any version has; start from "
+                    "SZGPU_PARAMS_DEFAULTS",
+                    given_bytes);
+  return szg_fail(
+      ctx, SZGPU_BAD_ARGUMENT,
+      "params sets members that libszgpu %s does not have; link with the version of the "
+      "szgpu.h that the program was compiled with, or a later one",
+      SZGPU_VERSION_STRING);
+}
+
 bool szg_take_struct(const void *given, size_t given_bytes, size_t first_bytes, void *known,
                      size_t known_bytes) {
   if (given_bytes < first_bytes) return false;
@@ -30,11 +44,10 @@ szgpu_status szg_begin_call(szgpu_ctx *ctx) {
   SZG_REQUIRE(!__atomic_exchange_n(&ctx->is_busy, true, __ATOMIC_ACQUIRE), SZGPU_BAD_ARGUMENT);
   ctx->error[0] = ctx->note[0] = '\0';
   ctx->callers_bytes = UINT64_MAX;
-  ctx->threads.reported_values = 0;
+  ctx->threads.reported_values = ctx->threads.total_values = 0;
   ctx->account.refused_bytes = 0;
   ctx->kept_bytes = ctx->account.taken_bytes;
-  fegetenv(&ctx->callers_environment);
-  fesetenv(FE_DFL_ENV);
+  szg_environment_enter(&ctx->callers_environment);
   return SZGPU_OK;
 }
 
@@ -52,7 +65,7 @@ static bool took_too_much(const szgpu_ctx *ctx) {
 }
 
 szgpu_status szg_leave_call(szgpu_ctx *ctx, szgpu_status status) {
-  fesetenv(&ctx->callers_environment);
+  szg_environment_leave(&ctx->callers_environment);
   __atomic_store_n(&ctx->is_busy, false, __ATOMIC_RELEASE);
   return status;
 }
@@ -92,6 +105,31 @@ static szgpu_status check_declared(szgpu_ctx *ctx, const szgpu_params *params) {
   return SZGPU_OK;
 }
 
+/* Refuses wishes to keep something that are unknown, or that a declared magnitude cannot grant. */
+static szgpu_status check_keep(szgpu_ctx *ctx, const szgpu_params *params) {
+  if (params->keep & ~(uint64_t)SZGPU_KEEP_ALL)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "keep has unknown bits: 0x%llx",
+                    (unsigned long long)params->keep);
+  if (params->more_fill_count > SZG_MOST_MORE_FILLS)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "%u more fill values are over %d",
+                    params->more_fill_count, (int)SZG_MOST_MORE_FILLS);
+  if (params->more_fill_count && !params->has_fill)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "more fill values need a first one");
+  if (params->has_valid && !(params->valid_least <= params->valid_greatest))
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "valid values from %.17g to %.17g are none",
+                    params->valid_least, params->valid_greatest);
+  if (params->has_valid && params->mode == SZGPU_MODE_PWREL)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
+                    "a bound relative to each value cannot keep a range of valid values");
+  if (((params->keep & ~(uint64_t)SZGPU_KEEP_RESTORED) || params->more_fill_count ||
+       params->has_valid) &&
+      params->greatest != 0.0)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
+                    "a greatest magnitude skips the scan of the values, which is needed to keep "
+                    "their range or missing values; leave one of the two out");
+  return SZGPU_OK;
+}
+
 static szgpu_status check_params(szgpu_ctx *ctx, const szgpu_params *params) {
   if (params->mode > SZGPU_MODE_PWREL)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "there is no mode %d", (int)params->mode);
@@ -120,6 +158,7 @@ static szgpu_status check_params(szgpu_ctx *ctx, const szgpu_params *params) {
   if (params->zstd_level < 0 || params->zstd_level > MOST_ZSTD_LEVEL)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a zstd level of %d is not in 0 .. 19",
                     params->zstd_level);
+  SZG_TRY(check_keep(ctx, params));
   return check_declared(ctx, params);
 }
 
@@ -127,7 +166,7 @@ szgpu_status szg_check_request(szgpu_ctx *ctx, const szgpu_params *given, const 
                                szgpu_params *params, szg_grid *grid) {
   SZG_REQUIRE(given && shape, SZGPU_BAD_ARGUMENT);
   if (!szg_take_struct(given, given->struct_bytes, SZG_FIRST_PARAMS_BYTES, params, sizeof *params))
-    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "params are not of this version");
+    return refuse_params(ctx, given->struct_bytes);
   SZG_TRY(check_params(ctx, params));
   SZG_TRY(szg_grid_of_shape(shape, grid));
   if (!szg_dtype_has_mode(shape->dtype, params->mode))
@@ -135,10 +174,15 @@ szgpu_status szg_check_request(szgpu_ctx *ctx, const szgpu_params *given, const 
                     params->mode == SZGPU_MODE_PWREL
                         ? "a bound relative to each value is for f32 and f64 only"
                         : "values of this type can only be compressed losslessly");
+  if (!szg_source_is_sound(params->source, params->mode, shape))
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "an empty file is one u8 in its place, lossless");
   szg_mapping const mapping = szg_mapping_of_params(params, shape->dtype);
-  if (params->has_fill && !szg_mapping_has_value(&mapping, params->fill))
-    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the field's type has no value %.17g to be fill",
-                    params->fill);
+  for (uint32_t i = 0; i < szg_call_fill_count(params); i++) {
+    double const fill = szg_call_fill(params, i);
+    if (!szg_mapping_has_value(&mapping, fill))
+      return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
+                      "the fill value %.17g is not representable in the field's type", fill);
+  }
   return SZGPU_OK;
 }
 

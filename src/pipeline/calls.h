@@ -23,16 +23,25 @@ szgpu_status szg_leave_call(szgpu_ctx *ctx, szgpu_status status);
 /* Frees all workspace of the ctx. */
 void szg_give_memory_back(szgpu_ctx *ctx);
 
-/* The structs' sizes in version 0.1.0. */
+/* The structs' sizes in version 0.1.0; szgpu_info's is that of 0.2.0. */
 enum {
   SZG_FIRST_PARAMS_BYTES = offsetof(szgpu_params, predictor) + sizeof(szgpu_predictor),
-  SZG_FIRST_OPTIONS_BYTES = offsetof(szgpu_options, memory_limit)
+  SZG_FIRST_OPTIONS_BYTES = offsetof(szgpu_options, memory_limit),
+  SZG_FIRST_INFO_BYTES = offsetof(szgpu_info, has_gaps) + sizeof(int)
 };
 
 /* Copies the caller's struct into ours. One from a later version may be longer; we accept it if the
  * bytes that we do not know are zero. What one from an earlier version lacks is zero. */
 bool szg_take_struct(const void *given, size_t given_bytes, size_t first_bytes, void *known,
                      size_t known_bytes);
+
+/* The fill values that the caller names, in their order. */
+static inline uint32_t szg_call_fill_count(const szgpu_params *params) {
+  return params->has_fill ? 1 + params->more_fill_count : 0;
+}
+static inline double szg_call_fill(const szgpu_params *params, uint32_t i) {
+  return i ? params->more_fills[i - 1] : params->fill;
+}
 
 /* Checks what a compression is asked for: completes params, and derives the grid from the shape. */
 szgpu_status szg_check_request(szgpu_ctx *ctx, const szgpu_params *given, const szgpu_shape *shape,

@@ -5,12 +5,15 @@
  *   lossless:                       --frame by frame--> byte planes        --> sections --> archive
  */
 #include <math.h>
+#include <string.h>
 
 #include "container/writer.h"
 #include "frames/kinds.h"
 #include "frames/mapped.h"
-#include "frames/signs.h"
+#include "frames/run_masks.h"
+#include "pipeline/calls.h"
 #include "pipeline/pipeline.h"
+#include "quant/restored.h"
 
 static bool is_lossless(const szgpu_params *params) { return params->mode == SZGPU_MODE_LOSSLESS; }
 
@@ -24,6 +27,13 @@ static uint64_t progress_values(const szg_grid *grid, const szgpu_params *params
   return grid->value_count * (uint64_t)(params->zstd_level ? passes + zstd_passes : passes);
 }
 
+/* Whether the call wants values to be looked at one by one: what is missing is more than a fill
+ * value, or must be found. */
+static bool asks_for_missing(const szgpu_params *params) {
+  return params->mode != SZGPU_MODE_LOSSLESS &&
+         (params->more_fill_count || params->has_valid || params->keep & SZGPU_KEEP_MISSING);
+}
+
 szg_write_request szg_call_request(const szgpu_ctx *ctx, const szgpu_params *params,
                                    szgpu_dtype dtype, const szg_grid *grid) {
   uint64_t const frame_rows = szg_frame_rows(grid, dtype, params->mode, params->frame_rows);
@@ -31,6 +41,7 @@ szg_write_request szg_call_request(const szgpu_ctx *ctx, const szgpu_params *par
                              .predictor = params->predictor,
                              .is_lossless = is_lossless(params),
                              .raw_outliers = params->raw_outliers != 0,
+                             .may_edit = asks_for_missing(params),
                              .mapping = szg_mapping_of_params(params, dtype),
                              .dtype = szg_mapping_of_params(params, dtype).inner,
                              .frame_grid = szg_grid_of_rows(grid, frame_rows),
@@ -43,7 +54,7 @@ bool szg_max_archive_bytes(const szg_grid *grid, size_t value_bytes, uint64_t fr
   uint64_t header_bytes, frame_headers_bytes, field_bytes;
   uint64_t const per_frame =
       szg_frame_header_bytes(SZG_SECTION_KIND_COUNT) + SZG_SECTION_KIND_COUNT * SZG_ALIGNMENT;
-  return szg_header_bytes(frame_count, &header_bytes) &&
+  return szg_header_bytes_with(frame_count, SZG_MOST_MORE_BYTES, &header_bytes) &&
          szg_mul_checked(frame_count, per_frame, &frame_headers_bytes) &&
          szg_mul_checked(grid->value_count, value_bytes, &field_bytes) &&
          szg_add_checked(header_bytes, frame_headers_bytes, archive_bytes) &&
@@ -72,10 +83,15 @@ static szgpu_status make_plan(szgpu_ctx *ctx, const szg_write_request *request,
   return SZGPU_OK;
 }
 
+static bool keeps_range(const szgpu_params *params) {
+  return params->mode != SZGPU_MODE_ABS || params->keep & SZGPU_KEEP_RANGE || params->has_valid;
+}
+
 /* An absolute bound asks for no range: only the margin of the step depends on the values. A linear
  * frame keeps what strays as escapes, and would not tell. */
 static bool needs_no_range(const szgpu_params *params) {
-  return params->mode == SZGPU_MODE_ABS && params->layout == SZGPU_LAYOUT_TILE && !params->has_fill;
+  return params->mode == SZGPU_MODE_ABS && params->layout == SZGPU_LAYOUT_TILE &&
+         !params->has_fill && !keeps_range(params) && !asks_for_missing(params);
 }
 
 bool szg_call_has_declared_bound(const szgpu_params *params, const szg_mapping *mapping) {
@@ -89,12 +105,67 @@ szgpu_status szg_call_declared_bound(const szgpu_params *params, const szg_mappi
                            params->has_fill ? &named_fill : NULL, bound);
 }
 
-szgpu_status szg_call_bound(const szgpu_params *params, const szg_value_source *source,
-                            bool may_sample, szg_bound_plan *bound) {
-  if (source->mapping.kind == SZG_MAPPING_LOG) {
-    uint64_t const own_fill = szg_bits_of_value(source->mapping.outer, params->fill);
-    return szg_bound_derive_log(source, params->bound, params->has_fill ? &own_fill : NULL, bound);
+/* What the caller says is missing; bits are the source's. */
+static szg_missing named_missing(const szgpu_params *params, const szg_value_source *source) {
+  szg_missing missing = {.fill_count = szg_call_fill_count(params),
+                         .has_valid = params->has_valid != 0,
+                         .valid_least = params->valid_least,
+                         .valid_greatest = params->valid_greatest};
+  for (uint32_t i = 0; i < missing.fill_count; i++)
+    missing.fill_bits[i] = szg_mapping_inner_bits(&source->mapping, szg_call_fill(params, i));
+  return missing;
+}
+
+/* Finds the range of the source's values, and what is missing among them. The source is not
+ * SZG_MAPPING_LOG. */
+static szgpu_status find_range(const szgpu_params *params, const szg_value_source *source,
+                               szg_missing *missing, szg_range *range) {
+  *missing = named_missing(params, source);
+  SZG_TRY(szg_range_take(source, missing->fill_count ? &missing->fill_bits[0] : NULL, range));
+  if (!(params->keep & SZGPU_KEEP_MISSING)) range->more_fill_count = 0;
+  if (!missing->fill_count) {
+    szg_missing const known = szg_missing_of_range(range);
+    missing->fill_count = known.fill_count;
+    memcpy(missing->fill_bits, known.fill_bits, sizeof known.fill_bits);
   }
+  uint32_t const known_count = missing->fill_count;
+  bool const is_range = known_count <= 1; /* of all values but these */
+  if (params->keep & SZGPU_KEEP_MISSING)
+    SZG_TRY(szg_missing_find_far(source, params->mode, is_range ? range : NULL, missing));
+  if (is_range && missing->fill_count == known_count && !missing->has_valid) return SZGPU_OK;
+  return szg_range_without(source, missing, range);
+}
+
+/* Notes in the plan what is missing, with bits of the field's type. */
+static void set_missing(const szg_missing *missing, const szg_mapping *mapping,
+                        szg_bound_plan *bound) {
+  bound->missing = *missing;
+  for (uint32_t i = 0; i < missing->fill_count; i++)
+    bound->missing.fill_bits[i] = szg_mapping_outer_bits(mapping, missing->fill_bits[i]);
+}
+
+/* A bound relative to each value. What is missing shows in the values themselves, not in their
+ * logarithms. */
+static szgpu_status call_log_bound(const szgpu_params *params, const szg_value_source *source,
+                                   szg_bound_plan *bound) {
+  szg_value_source own = *source;
+  own.mapping = (szg_mapping){.outer = source->mapping.outer, .inner = source->mapping.outer};
+  own.inner_values = NULL;
+  own.dtype = own.mapping.inner;
+  szg_missing missing = named_missing(params, &own);
+  szg_range range;
+  bool const keeps = (params->keep & SZGPU_KEEP_RANGE) != 0;
+  if (keeps || asks_for_missing(params)) SZG_TRY(find_range(params, &own, &missing, &range));
+  SZG_TRY(szg_bound_derive_log(source, params->bound,
+                               missing.fill_count ? &missing.fill_bits[0] : NULL,
+                               keeps ? &range : NULL, bound));
+  set_missing(&missing, &own.mapping, bound);
+  return SZGPU_OK;
+}
+
+static szgpu_status find_bound(const szgpu_params *params, const szg_value_source *source,
+                               bool may_sample, szg_bound_plan *bound) {
+  if (source->mapping.kind == SZG_MAPPING_LOG) return call_log_bound(params, source, bound);
   if (szg_call_has_declared_bound(params, &source->mapping))
     return szg_call_declared_bound(params, &source->mapping, bound);
   if (may_sample && needs_no_range(params)) {
@@ -102,10 +173,25 @@ szgpu_status szg_call_bound(const szgpu_params *params, const szg_value_source *
     SZG_TRY(szg_bound_sample(source, params->bound, bound, &is_enough));
     if (is_enough) return SZGPU_OK;
   }
-  uint64_t const named_fill = szg_mapping_inner_bits(&source->mapping, params->fill);
+  szg_missing missing;
   szg_range range;
-  SZG_TRY(szg_range_take(source, params->has_fill ? &named_fill : NULL, &range));
-  return szg_bound_derive(source, params->mode, params->bound, &range, bound);
+  SZG_TRY(find_range(params, source, &missing, &range));
+  SZG_TRY(szg_bound_derive(source, params->mode, params->bound, &range, bound));
+  if (keeps_range(params)) szg_bound_set_limits(&range, bound);
+  set_missing(&missing, &source->mapping, bound);
+  return SZGPU_OK;
+}
+
+szgpu_status szg_call_bound(const szgpu_params *params, const szg_grid *grid,
+                            const szg_value_source *source, bool may_sample,
+                            szg_bound_plan *bound) {
+  bool const keeps = params->mode == SZGPU_MODE_ABS && (params->keep & SZGPU_KEEP_RESTORED);
+  SZG_TRY(find_bound(params, source, may_sample && !keeps, bound)); /* all values are read anyway */
+  if (!keeps) return SZGPU_OK;
+  uint64_t const frame_rows =
+      szg_frame_rows(grid, source->mapping.outer, params->mode, params->frame_rows);
+  szg_restored_asked const asked = {params->predictor, grid, frame_rows * grid->row_values};
+  return szg_restored_settle(&asked, source, bound);
 }
 
 szg_header szg_call_header(const szgpu_params *params, const szgpu_shape *shape,
@@ -126,10 +212,15 @@ szg_header szg_call_header(const szgpu_params *params, const szgpu_shape *shape,
   header.fill_bits = bound->quantizer.fill_bits;
   header.has_own_fill = bound->has_own_fill;
   header.own_fill_bits = bound->own_fill_bits;
+  for (uint32_t i = 1; i < bound->missing.fill_count; i++)
+    header.more_fill_bits[header.more_fill_count++] = bound->missing.fill_bits[i];
   header.bound = params->bound;
   header.absolute_bound = bound->absolute_bound;
   header.step = bound->quantizer.step;
   header.value_range = bound->value_range;
+  header.has_limits = bound->has_limits;
+  header.least = bound->least_value;
+  header.greatest = bound->greatest_value;
   return header;
 }
 
@@ -197,8 +288,8 @@ static szgpu_status write_archive(const compress_call *call, compress_plan *plan
   szg_writer writer;
   ctx->threads.done_values = 0;
   ctx->threads.total_values = progress_values(call->grid, call->params);
-  SZG_TRY(szg_writer_open(ctx, call->params->zstd_level, header->frame_count, room->archive,
-                          room->capacity, &writer));
+  SZG_TRY(szg_writer_open(ctx, call->params->zstd_level, header, room->archive, room->capacity,
+                          &writer));
   SZG_TRY(compress_frames(call, plan, header, &writer, fails));
   if (*fails) return SZGPU_OK;
   header->archive_bytes = writer.used_bytes;
@@ -222,7 +313,7 @@ static szgpu_status compress_bounded(compress_call *call, compress_plan *plan,
   }
   bool may_sample = true, fails;
   do {
-    SZG_TRY(szg_call_bound(call->params, &source, may_sample, &bound));
+    SZG_TRY(szg_call_bound(call->params, call->grid, &source, may_sample, &bound));
     call->bound = &bound;
     szg_header header = szg_call_header(call->params, shape, call->grid, &bound);
     SZG_TRY(write_archive(call, plan, &header, room, &fails));
@@ -255,7 +346,7 @@ szgpu_status szg_foresee_cpu(szgpu_ctx *ctx, const szgpu_params *params, const s
   szg_mapping const mapping = szg_mapping_of_params(params, shape->dtype);
   szg_value_source const source =
       szg_value_source_mapped_cpu(&silent, &mapping, field, grid->value_count);
-  if (!is_lossless) SZG_TRY(szg_call_bound(params, &source, true, &bound));
+  if (!is_lossless) SZG_TRY(szg_call_bound(params, grid, &source, true, &bound));
   szg_header const header = szg_call_header(params, shape, grid, is_lossless ? NULL : &bound);
   szg_describe_header(&header, grid, info);
   return SZGPU_OK;
@@ -285,8 +376,10 @@ static bool add_buffers(const szgpu_params *params, const szg_write_request *req
                         uint64_t *bytes) {
   uint64_t const value_count = request->frame_grid.value_count;
   uint64_t const values_bytes = value_count * szg_dtype_bytes(request->dtype);
-  uint64_t const inner_bytes = szg_is_mapped(&request->mapping) ? values_bytes : 0;
-  uint64_t const signs_bytes = szg_signs_buffer_bytes(request);
+  uint64_t const inner_count = szg_is_mapped(&request->mapping) ? 1 : 0;
+  uint64_t const edited_count = request->may_edit ? 1 : 0;
+  uint64_t const inner_bytes = (inner_count + edited_count) * values_bytes;
+  uint64_t const masks_bytes = szg_run_masks_buffer_bytes(request);
   bool const has_codes = request->layout == SZGPU_LAYOUT_LINEAR;
   uint64_t const codes_bytes = has_codes ? value_count * sizeof(uint16_t) : 0;
   uint64_t const packed_bytes = values_bytes + values_bytes / 64 + 4096;
@@ -296,7 +389,7 @@ static bool add_buffers(const szgpu_params *params, const szg_write_request *req
          szg_mul_checked(packed_bytes, params->zstd_level ? 3 : 0, &zstd_bytes) &&
          szg_add_checked(*bytes, lists_bytes, bytes) &&
          szg_add_checked(*bytes, inner_bytes, bytes) &&
-         szg_add_checked(*bytes, signs_bytes, bytes) &&
+         szg_add_checked(*bytes, masks_bytes, bytes) &&
          szg_add_checked(*bytes, szg_write_buffer_bytes(request) + leaves_bytes, bytes) &&
          szg_add_checked(*bytes, codes_bytes, bytes) && szg_add_checked(*bytes, zstd_bytes, bytes);
 }

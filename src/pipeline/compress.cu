@@ -60,7 +60,7 @@ static szgpu_status carve_pinned(szg_arena *arena, const plan_request *request,
                                  compress_plan *plan) {
   uint64_t const frames = request->frames.frame_count;
   uint64_t header_bytes;
-  SZG_REQUIRE(szg_header_bytes(frames, &header_bytes), SZGPU_BAD_SHAPE);
+  SZG_REQUIRE(szg_header_bytes_with(frames, SZG_MOST_MORE_BYTES, &header_bytes), SZGPU_BAD_SHAPE);
   plan->range_back = (uint8_t *)szg_arena_take(arena, SZG_RANGE_WORK_BYTES, 1);
   plan->header = (uint8_t *)szg_arena_take(arena, header_bytes, 1);
   plan->frame_bytes = (uint64_t *)szg_arena_take(arena, frames, sizeof *plan->frame_bytes);
@@ -133,8 +133,20 @@ static szgpu_status find_mapped_bound(const compress_call *call, const compress_
                               plan->frames.inner_values, call->request->frame_grid.value_count,
                               szg_sign_words_cuda(&plan->frames), plan->frames.range_work,
                               plan->range_back, &mapped);
-  SZG_TRY(szg_call_bound(call->params, &mapped.source, false, bound));
+  SZG_TRY(szg_call_bound(call->params, call->grid, &mapped.source, false, bound));
   return szg_device_mark(device, "range");
+}
+
+/* A declared magnitude: values are only looked at if restored ones are to be kept. */
+static szgpu_status find_declared_bound(const compress_call *call, const compress_plan *plan,
+                                        szg_bound_plan *bound) {
+  szg_value_source_cuda there;
+  SZG_TRY(bring_field(call, plan));
+  szg_value_source_open_cuda(&call->ctx->device, call->request->dtype, call->field,
+                             call->grid->value_count, plan->frames.range_work, plan->range_back,
+                             &there);
+  there.source.mapping = call->request->mapping;
+  return szg_call_bound(call->params, call->grid, &there.source, false, bound);
 }
 
 /* Brings the field to the device, slice by slice, each once: what the host's memory then changes to
@@ -143,10 +155,8 @@ static szgpu_status find_mapped_bound(const compress_call *call, const compress_
 static szgpu_status find_bound(const compress_call *call, const compress_plan *plan,
                                bool may_sample, bool *is_there, szg_bound_plan *bound) {
   const szg_mapping *const mapping = &call->request->mapping;
-  if (szg_call_has_declared_bound(call->params, mapping)) {
-    SZG_TRY(bring_field(call, plan));
-    return szg_call_declared_bound(call->params, mapping, bound);
-  }
+  if (szg_call_has_declared_bound(call->params, mapping))
+    return find_declared_bound(call, plan, bound);
   if (szg_is_mapped(mapping)) return find_mapped_bound(call, plan, is_there, bound);
   szg_device *const device = &call->ctx->device;
   szgpu_dtype const dtype = call->shape->dtype;
@@ -161,7 +171,7 @@ static szgpu_status find_bound(const compress_call *call, const compress_plan *p
     source = &upload.source;
   }
   SZG_TRY(set_zeroed(call, plan));
-  SZG_TRY(szg_call_bound(call->params, source, may_sample, bound));
+  SZG_TRY(szg_call_bound(call->params, call->grid, source, may_sample, bound));
   return szg_device_mark(device, "range");
 }
 
@@ -256,13 +266,17 @@ static szgpu_status finish_archive(const compress_call *call, const compress_pla
 
 /* Writes the archive. bound: NULL if it is lossless. */
 static szgpu_status write_archive(const compress_call *call, const compress_plan *plan,
-                                  const szg_bound_plan *bound, uint64_t header_bytes,
-                                  uint64_t *used_bytes, bool *fails) {
+                                  const szg_bound_plan *bound, uint64_t *used_bytes, bool *fails) {
   szgpu_ctx *const ctx = call->ctx;
   archive_state state = {};
+  uint64_t header_bytes;
   ctx->threads.done_values = 0;
   ctx->threads.total_values = call->grid->value_count;
   state.header = szg_call_header(call->params, call->shape, call->grid, bound);
+  SZG_REQUIRE(szg_header_bytes(&state.header, &header_bytes), SZGPU_BAD_SHAPE);
+  if (call->capacity < header_bytes)
+    return szg_fail(ctx, SZGPU_CAPACITY, "the header alone takes %llu bytes",
+                    (unsigned long long)header_bytes);
   state.used_bytes = state.sent_bytes = header_bytes;
   SZG_TRY(compress_frames(call, plan, bound, &state, fails));
   if (*fails) return SZGPU_OK;
@@ -294,21 +308,16 @@ static szgpu_status write_piece(const compress_call *call, const compress_plan *
  * fails, from all values. */
 static szgpu_status compress_plain(const compress_call *call, const compress_plan *plan,
                                    uint64_t *used_bytes) {
-  uint64_t header_bytes;
   if (call->piece) return write_piece(call, plan, used_bytes);
-  SZG_REQUIRE(szg_header_bytes(call->request->frame_count, &header_bytes), SZGPU_BAD_SHAPE);
-  if (call->capacity < header_bytes)
-    return szg_fail(call->ctx, SZGPU_CAPACITY, "the header alone takes %llu bytes",
-                    (unsigned long long)header_bytes);
   bool fails, may_sample = true, is_there = !call->host_field;
   if (call->request->is_lossless) {
     SZG_TRY(bring_field(call, plan));
-    return write_archive(call, plan, NULL, header_bytes, used_bytes, &fails);
+    return write_archive(call, plan, NULL, used_bytes, &fails);
   }
   do {
     szg_bound_plan bound;
     SZG_TRY(find_bound(call, plan, may_sample, &is_there, &bound));
-    SZG_TRY(write_archive(call, plan, &bound, header_bytes, used_bytes, &fails));
+    SZG_TRY(write_archive(call, plan, &bound, used_bytes, &fails));
     may_sample = false;
   } while (fails);
   return SZGPU_OK;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "frames/kinds.h"
+#include "frames/mapped.h"
 #include "frames/open.h"
 #include "pipeline/pipeline.h"
 
@@ -39,11 +40,6 @@ static szgpu_status make_plan(szgpu_ctx *ctx, const szg_header *header, szg_read
   SZG_TRY(szg_arena_open(ctx, &arena, &arena));
   szg_read_plan_carve(&arena, &request, plan);
   return SZGPU_OK;
-}
-
-static szg_quantizer make_quantizer(const szg_header *header) {
-  return szg_quantizer_make(header->arithmetic, header->absolute_bound, header->step,
-                            header->has_fill, header->fill_bits);
 }
 
 /* ---- levels ---- */
@@ -166,7 +162,7 @@ szgpu_status szg_decompress_cpu(szgpu_ctx *ctx, const szg_opened *opened, const 
     szg_read_job job = {
         .reader = {.ctx = ctx},
         .header = header,
-        .quantizer = make_quantizer(header),
+        .quantizer = szg_quantizer_of_header(header),
         .decoder = szg_decoder_for_cpu(decoder, header->has_gaps),
         .plan = &plan,
         .grid = szg_grid_of_rows(&opened->grid, szg_frame_row_count(opened, frame))};

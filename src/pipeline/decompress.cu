@@ -59,7 +59,7 @@ static szgpu_status open_on_device(szgpu_ctx *ctx, const void *archive, uint64_t
   uint64_t header_bytes;
   bool const is_longer =
       status == SZGPU_TRUNCATED && head_bytes < archive_bytes && head_bytes >= SZG_HEADER_BYTES &&
-      szg_header_bytes(opened->header.frame_count, &header_bytes) && header_bytes <= archive_bytes;
+      szg_header_bytes(&opened->header, &header_bytes) && header_bytes <= archive_bytes;
   if (!is_longer) return status;
   SZG_TRY(fetch_head(ctx, archive, header_bytes));
   return szg_open_in_place(ctx->head.bytes, header_bytes, opened);
@@ -245,7 +245,8 @@ szgpu_status szg_decompress_reserve_cuda(szgpu_ctx *ctx, const szg_read_sizes_cu
   SZG_TRY(carve(&arena, &request, &plan));
   SZG_TRY(szg_cuda_arena_open(ctx, &arena, &arena));
   uint64_t header_bytes;
-  SZG_REQUIRE(szg_header_bytes(frame_count, &header_bytes), SZGPU_BAD_SHAPE);
+  SZG_REQUIRE(szg_header_bytes_with(frame_count, SZG_MOST_MORE_BYTES, &header_bytes),
+              SZGPU_BAD_SHAPE);
   uint64_t const head_bytes = header_bytes > HEAD_BYTES ? header_bytes : (uint64_t)HEAD_BYTES;
   SZG_TRY(szg_device_reserve_pinned(
       &ctx->device, pinned_head_bytes(head_bytes) + frame_count * FRAME_HEADER_MOST_BYTES));
@@ -372,9 +373,8 @@ szgpu_status szg_decompress_region_cuda(szgpu_ctx *ctx, const void *archive,
                                         bool *is_done) {
   int previous = 0;
   int const row_axis = opened->grid.row_axis;
-  szg_mapping const mapping = szg_mapping_of_header(&opened->header);
   *is_done = false;
-  if (szg_is_mapped(&mapping)) return SZGPU_OK;
+  if (szg_is_edited(&opened->header)) return SZGPU_OK;
   SZG_TRY(begin_again(ctx, &previous));
   szg_decompress_call_cuda call = make_call(ctx, archive, opened, box->first[row_axis],
                                             box->end[row_axis] - box->first[row_axis]);

@@ -4,7 +4,6 @@
  *   source --range, in pieces--> bound and step
  *   source --> values of a frame --> its part of the archive --> sink, and the header last
  */
-#include <fenv.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "core/bytes.h"
 #include "pipeline/backend.h"
 #include "pipeline/flow.h"
+#include "quant/restored.h"
 
 enum { LEAST_PIECE_BYTES = 1 << 20 }; /* of a pass over the values */
 
@@ -36,7 +36,7 @@ typedef struct flow_compression {
 
 /* ---- passes over the values ---- */
 
-typedef enum pass_kind { PASS_EXTREMES, PASS_SAMPLE, PASS_GREATEST } pass_kind;
+typedef enum pass_kind { PASS_EXTREMES, PASS_SAMPLE, PASS_GREATEST, PASS_SURVEY } pass_kind;
 
 /* One pass. Pieces hold whole spans, except the last one. */
 typedef struct range_pass {
@@ -46,9 +46,11 @@ typedef struct range_pass {
   const uint64_t *named_fill;
   const szg_range *range;
   double limit;
+  const szg_survey *survey;
   uint64_t piece_values;
   szg_extremes extremes;
   double greatest;
+  szg_ends ends;
 } range_pass;
 
 /* Takes byte_count bytes of the field, which must be there, to a slot. */
@@ -89,6 +91,12 @@ static szgpu_status look_at_piece(void *job, uint64_t piece, int slot, int worke
     if (greatest > pass->greatest) pass->greatest = greatest;
     return SZGPU_OK;
   }
+  if (pass->kind == PASS_SURVEY) {
+    szg_ends ends;
+    SZG_TRY(source.survey(&source, pass->survey, &ends));
+    szg_ends_merge(&ends, &pass->ends);
+    return SZGPU_OK;
+  }
   szg_extremes found;
   SZG_TRY(pass->kind == PASS_SAMPLE ? source.sample_extremes(&source, &found)
                                     : source.find_extremes(&source, pass->named_fill, &found));
@@ -104,6 +112,7 @@ static szgpu_status run_pass(range_pass *pass) {
   uint64_t const spans = pass->call->piece_bytes / span_bytes;
   pass->piece_values = is_there ? pass->call->grid->value_count : spans << SZG_RANGE_SPAN_LOG2;
   pass->extremes = (szg_extremes){INFINITY, -INFINITY, 0};
+  pass->ends = (szg_ends){UINT64_MAX, 0, 0, 0};
   return szg_run_ring(szg_div_up(pass->call->grid->value_count, pass->piece_values),
                       flow->slot_count, 1, &steps, pass);
 }
@@ -134,6 +143,63 @@ static szgpu_status greatest_up_to(const szg_value_source *source, const szg_ran
   SZG_TRY(run_pass(&pass));
   *greatest = pass.greatest;
   return SZGPU_OK;
+}
+
+static szgpu_status survey_values(const szg_value_source *source, const szg_survey *survey,
+                                  szg_ends *ends) {
+  range_pass pass = {
+      .call = source->where, .source = source, .kind = PASS_SURVEY, .survey = survey};
+  SZG_TRY(run_pass(&pass));
+  *ends = pass.ends;
+  return SZGPU_OK;
+}
+
+/* Looks for restored values: frame by frame, or in all frames if they are in memory. */
+typedef struct restored_pass {
+  flow_compression *call;
+  const szg_restored_look *look;
+  uint64_t item_values;
+  szg_restored_found *found;
+} restored_pass;
+
+static uint64_t values_of_item(const restored_pass *pass, uint64_t item) {
+  uint64_t const left = pass->call->grid->value_count - item * pass->item_values;
+  return szg_min_u64(left, pass->item_values);
+}
+
+static szgpu_status read_item(void *job, uint64_t item, int slot) {
+  const restored_pass *const pass = job;
+  uint64_t const width = szg_dtype_bytes(pass->call->shape->dtype);
+  return take_values(pass->call, item * pass->item_values * width,
+                     values_of_item(pass, item) * width, slot);
+}
+
+static szgpu_status look_at_item(void *job, uint64_t item, int slot, int worker) {
+  restored_pass *const pass = job;
+  const szg_flow *const flow = pass->call->flow;
+  uint64_t const value_count = values_of_item(pass, item);
+  szg_value_source const source = szg_value_source_cpu(
+      &flow->ctxs[worker]->threads, pass->call->shape->dtype, flow->slots[slot].from, value_count);
+  bool const is_last = item * pass->item_values + value_count == pass->call->grid->value_count;
+  szg_restored_found found;
+  SZG_TRY(source.find_restored(&source, pass->look, &found));
+  if (!is_last) found.runs &= ~(uint32_t)SZG_RESTORED_HAS_REST;
+  szg_restored_merge(&found, pass->found);
+  return SZGPU_OK;
+}
+
+static szgpu_status find_restored(const szg_value_source *source, const szg_restored_look *look,
+                                  szg_restored_found *found) {
+  static const szg_ring_steps steps = {read_item, look_at_item, NULL};
+  flow_compression *const call = source->where;
+  bool const is_there = call->flow->source->memory != NULL;
+  restored_pass pass = {.call = call,
+                        .look = look,
+                        .item_values = is_there ? source->value_count : look->frame_values,
+                        .found = found};
+  *found = (szg_restored_found){0};
+  return szg_run_ring(szg_div_up(source->value_count, pass.item_values), call->flow->slot_count, 1,
+                      &steps, &pass);
 }
 
 /* ---- frames ---- */
@@ -178,7 +244,7 @@ static szgpu_status compress_frame(void *job, uint64_t frame, int slot_number, i
                                  .place_user = call};
   bool const with_cuda = flow->has_cuda[worker] && !call->params->zstd_level;
   szgpu_status status = SZGPU_UNSUPPORTED;
-  fesetenv(FE_DFL_ENV); /* this may be a thread of the ring */
+  szg_environment_set(); /* this may be a thread of the ring */
   slot->piece = fresh;
   if (with_cuda)
     status = szg_compress_frame_cuda(ctx, call->params, call->grid, slot->from, slot->bytes,
@@ -218,7 +284,7 @@ static szgpu_status write_archive(flow_compression *call, const szg_header *head
   szg_flow *const flow = call->flow;
   szg_buffer head = {.account = &flow->ctxs[0]->account};
   uint64_t header_bytes;
-  SZG_REQUIRE(szg_header_bytes(header->frame_count, &header_bytes), SZGPU_BAD_SHAPE);
+  SZG_REQUIRE(szg_header_bytes(header, &header_bytes), SZGPU_BAD_SHAPE);
   call->header = *header;
   call->next_byte = call->sized_bytes = header_bytes;
   call->sized_frames = 0;
@@ -253,12 +319,14 @@ static szgpu_status compress_bounded(flow_compression *call, uint64_t *archive_b
                                    .where = call,
                                    .find_extremes = find_extremes,
                                    .sample_extremes = sample_extremes,
-                                   .greatest_up_to = greatest_up_to};
+                                   .greatest_up_to = greatest_up_to,
+                                   .survey = survey_values,
+                                   .find_restored = find_restored};
   bool may_sample = true;
   szgpu_status status;
   do {
     szg_bound_plan bound;
-    SZG_TRY(szg_call_bound(call->params, &source, may_sample, &bound));
+    SZG_TRY(szg_call_bound(call->params, call->grid, &source, may_sample, &bound));
     call->bound = &bound;
     szg_header const header = szg_call_header(call->params, call->shape, call->grid, &bound);
     status = write_archive(call, &header, archive_bytes);

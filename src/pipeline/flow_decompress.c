@@ -4,7 +4,6 @@
  *   source --> header
  *   source --> a frame's part of the archive --> its values --> sink
  */
-#include <fenv.h>
 
 #include "core/bytes.h"
 #include "frames/open.h"
@@ -45,7 +44,7 @@ szgpu_status szg_flow_open_archive(szg_flow *flow, szg_opened *opened) {
   SZG_TRY(read_on(flow, head, SZG_HEADER_BYTES));
   szgpu_status const status = szg_open_in_place(head->bytes, head->used_bytes, opened);
   bool const is_longer = status == SZGPU_TRUNCATED && head->used_bytes >= SZG_HEADER_BYTES &&
-                         szg_header_bytes(opened->header.frame_count, &header_bytes);
+                         szg_header_bytes(&opened->header, &header_bytes);
   if (!is_longer) return status;
   SZG_TRY(read_on(flow, head, header_bytes));
   return szg_open_in_place(head->bytes, head->used_bytes, opened);
@@ -87,7 +86,7 @@ static szgpu_status restore_frame(void *job, uint64_t frame, int slot_number, in
   szg_wanted const wanted = szg_wanted_rows(&part.grid, first_row, row_count);
   bool const with_cuda = flow->has_cuda[worker] && !has_zstd(&part, frame);
   szgpu_status status = SZGPU_UNSUPPORTED;
-  fesetenv(FE_DFL_ENV); /* this may be a thread of the ring */
+  szg_environment_set(); /* this may be a thread of the ring */
   SZG_TRY(szg_flow_place(flow, first_row * call->row_bytes, slot->values,
                          row_count * call->row_bytes, &slot->to));
   if (with_cuda)

@@ -1,26 +1,33 @@
 /* inspect.c - describes an archive from its headers alone.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include <fenv.h>
+#include <string.h>
 
+#include "core/environment.h"
 #include "frames/kinds.h"
 #include "frames/mapped.h"
 #include "frames/open.h"
+#include "pipeline/calls.h"
 #include "pipeline/pipeline.h"
 #include "quant/quant_core.h"
 
 static const char *const axes_names[] = {"", "x", "y", "yx", "z", "zx", "zy", "zyx"};
 
+/* The number that bits of the field's type mean. */
+static double number_of_bits(const szg_mapping *mapping, uint64_t bits) {
+  uint64_t inner = bits;
+  if (mapping->kind != SZG_MAPPING_WIDEN) return szg_value_of_bits(mapping->outer, bits);
+  szg_values_to_inner(mapping, &bits, 1, &inner);
+  return szg_value_of_bits(mapping->inner, inner);
+}
+
 void szg_describe_header(const szg_header *header, const szg_grid *grid, szgpu_info *info) {
-  fenv_t callers_environment; /* a denormal fill value must survive */
-  fegetenv(&callers_environment);
-  fesetenv(FE_DFL_ENV);
   szg_mapping const mapping = szg_mapping_of_header(header);
   bool const is_log = mapping.kind == SZG_MAPPING_LOG;
   bool const has_fill = is_log ? header->has_own_fill : header->has_fill;
   uint64_t const fill_bits = is_log ? header->own_fill_bits : header->fill_bits;
   szgpu_dtype const fill_dtype = is_log ? mapping.outer : mapping.inner;
-  *info = (szgpu_info){
+  szgpu_info described = {
       .struct_bytes = info->struct_bytes,
       .shape = header->shape,
       .mode = header->mode,
@@ -39,19 +46,28 @@ void szg_describe_header(const szg_header *header, const szg_grid *grid, szgpu_i
       .field_bytes = grid->value_count * szg_dtype_bytes(header->shape.dtype),
       .archive_bytes = header->archive_bytes,
       .has_gaps = header->has_gaps,
+      .has_limits = header->has_limits && !is_log, /* of logarithms, which lack the sign */
+      .least = is_log ? 0 : header->least,
+      .greatest = is_log ? 0 : header->greatest,
+      .more_fill_count = header->more_fill_count,
   };
-  fesetenv(&callers_environment);
+  for (uint32_t i = 0; i < header->more_fill_count; i++) {
+    described.more_fills[i] = number_of_bits(&mapping, header->more_fill_bits[i]);
+    described.more_fill_bits[i] = header->more_fill_bits[i];
+  }
+  memcpy(info, &described, szg_min_u64(info->struct_bytes, sizeof described));
 }
 
 szgpu_status szgpu_inspect(const void *archive, size_t archive_bytes, szgpu_info *info) {
-  SZG_REQUIRE(archive && info && info->struct_bytes >= sizeof *info, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(archive && info && info->struct_bytes >= SZG_FIRST_INFO_BYTES, SZGPU_BAD_ARGUMENT);
   szg_opened opened;
-  SZG_TRY(szg_open_in_place(archive, archive_bytes, &opened));
-  szg_describe_header(&opened.header, &opened.grid, info);
-  return SZGPU_OK;
+  fenv_t callers_environment;
+  szg_environment_enter(&callers_environment);
+  szgpu_status const status = szg_open_in_place(archive, archive_bytes, &opened);
+  if (status == SZGPU_OK) szg_describe_header(&opened.header, &opened.grid, info);
+  szg_environment_leave(&callers_environment);
+  return status;
 }
-
-static_assert((int)SZGPU_MAX_SECTIONS >= (int)SZG_SECTION_KIND_COUNT, "one entry a kind");
 
 static szgpu_status inspect_frame(const szg_opened *opened, uint64_t frame, uint64_t offset,
                                   szgpu_frame_info *info) {
@@ -59,6 +75,7 @@ static szgpu_status inspect_frame(const szg_opened *opened, uint64_t frame, uint
   SZG_REQUIRE(offset < opened->available_bytes, SZGPU_TRUNCATED);
   SZG_TRY(szg_frame_open(opened, frame, opened->bytes + offset, opened->available_bytes - offset,
                          &header, NULL));
+  SZG_REQUIRE(header.section_count <= SZGPU_MAX_SECTIONS, SZGPU_BAD_DATA); /* no kind has more */
   const szg_frame_kind *const kind = &szg_frame_kinds[szg_kind_of(&opened->header, &header)];
   uint64_t const row_count = szg_frame_row_count(opened, frame);
   szg_frame_facts const facts = {
@@ -113,8 +130,11 @@ szgpu_status szgpu_inspect_frames(const void *archive, size_t archive_bytes, uin
   SZG_REQUIRE(archive && infos, SZGPU_BAD_ARGUMENT);
   szg_opened opened;
   szg_buffer head = {0};
+  fenv_t callers_environment;
+  szg_environment_enter(&callers_environment);
   szgpu_status status = szg_open(archive, archive_bytes, &head, &opened);
   if (status == SZGPU_OK) status = inspect_frames(&opened, first_frame, frame_count, infos);
   szg_buffer_release(&head);
+  szg_environment_leave(&callers_environment);
   return status;
 }

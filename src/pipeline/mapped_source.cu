@@ -28,6 +28,21 @@ static szgpu_status find_extremes(const szg_value_source *source, const uint64_t
   return szg_map_extremes_cuda(&map, named_fill, extremes);
 }
 
+static szgpu_status survey_values(const szg_value_source *source, const szg_survey *survey,
+                                  szg_ends *ends) {
+  auto const *const mapped = (const szg_mapped_source_cuda *)source->where;
+  if (szg_is_mapped(&source->mapping)) {
+    szg_map_range_cuda const map = {
+        mapped->device, &source->mapping, source->values,     source->value_count, NULL,
+        NULL,           mapped->work,     mapped->pinned_work};
+    return szg_map_survey_cuda(&map, survey, ends);
+  }
+  szg_value_source_cuda whole;
+  szg_value_source_open_cuda(mapped->device, source->dtype, source->values, source->value_count,
+                             mapped->work, mapped->pinned_work, &whole);
+  return whole.source.survey(&whole.source, survey, ends);
+}
+
 /* After find_extremes, which has left all inner values if there is room for them. */
 static szgpu_status greatest_up_to(const szg_value_source *source, const szg_range *range,
                                    double limit, double *greatest) {
@@ -64,6 +79,7 @@ void szg_mapped_source_open_cuda(szg_device *device, const szg_mapping *mapping,
   if (value_count <= inner_values) source->source.inner_values = inner;
   source->source.find_extremes = find_extremes;
   source->source.greatest_up_to = greatest_up_to;
+  source->source.survey = survey_values;
   source->device = device;
   source->inner = (uint8_t *)inner;
   source->inner_values = inner_values;

@@ -25,12 +25,14 @@ bool szg_call_has_declared_bound(const szgpu_params *params, const szg_mapping *
  * anew without. bound: NULL if the call is lossless. */
 szgpu_status szg_call_declared_bound(const szgpu_params *params, const szg_mapping *mapping,
                                      szg_bound_plan *bound) SZG_CHECKED;
-szgpu_status szg_call_bound(const szgpu_params *params, const szg_value_source *source,
-                            bool may_sample, szg_bound_plan *bound) SZG_CHECKED;
+szgpu_status szg_call_bound(const szgpu_params *params, const szg_grid *grid,
+                            const szg_value_source *source, bool may_sample,
+                            szg_bound_plan *bound) SZG_CHECKED;
 szg_header szg_call_header(const szgpu_params *params, const szgpu_shape *shape,
                            const szg_grid *grid, const szg_bound_plan *bound);
 
-/* What a header says of its archive and field. The caller sets struct_bytes. */
+/* What a header says of its archive and field. The caller sets struct_bytes, to
+ * SZG_FIRST_INFO_BYTES at least: members beyond it are left out. */
 void szg_describe_header(const szg_header *header, const szg_grid *grid, szgpu_info *info);
 
 /* One frame of an archive that is written frame by frame, perhaps by several ctxs at once. */

@@ -14,6 +14,7 @@
 
 #include "core/bytes.h"
 #include "core/tiles.h"
+#include "quant/restored.h"
 
 enum { SLICE_BYTES = 1 << 25 }; /* half a millisecond on the link; a wait of the host: 20 us */
 
@@ -87,6 +88,19 @@ static szgpu_status greatest_up_to(const szg_value_source *source, const szg_ran
   return upload->there->source.greatest_up_to(&upload->there->source, range, limit, greatest);
 }
 
+/* After find_extremes, which has brought the field. */
+static szgpu_status survey_values(const szg_value_source *source, const szg_survey *survey,
+                                  szg_ends *ends) {
+  auto const *const upload = (const szg_upload_cuda *)source->where;
+  return upload->there->source.survey(&upload->there->source, survey, ends);
+}
+
+static szgpu_status find_restored(const szg_value_source *source, const szg_restored_look *look,
+                                  szg_restored_found *found) {
+  auto const *const upload = (const szg_upload_cuda *)source->where;
+  return upload->there->source.find_restored(&upload->there->source, look, found);
+}
+
 void szg_upload_open_cuda(const szg_value_source_cuda *there, const void *from, void *to,
                           bool *is_there, szg_upload_cuda *upload) {
   upload->source = there->source;
@@ -94,6 +108,8 @@ void szg_upload_open_cuda(const szg_value_source_cuda *there, const void *from, 
   upload->source.find_extremes = find_extremes;
   upload->source.sample_extremes = sample_extremes;
   upload->source.greatest_up_to = greatest_up_to;
+  upload->source.survey = survey_values;
+  upload->source.find_restored = find_restored;
   upload->there = there;
   upload->from = (const uint8_t *)from;
   upload->to = (uint8_t *)to;

@@ -22,8 +22,12 @@ enum {
 };
 
 /* How often deltas along a set of axes occur, in tables to be added up. Small ones may be counted
- * two by two: the low bits of a pair are the first delta's, the high bits the second's. */
+ * two by two: the low bits of a pair are the first delta's, the high bits the second's. Tables are
+ * cleared as far as they are used: most of a small field's would stay 0. */
 typedef struct szg_set_counts {
+  uint32_t reach; /* classes of deltas -reach .. reach - 1 are used */
+  bool has_large; /* and those from SZG_LARGE_CLASSES on */
+  bool has_pairs;
   uint32_t classes[SZG_COST_TABLES][SZG_COST_CLASSES];
   uint32_t pairs[SZG_COST_TABLES][SZG_PAIRS];
 } szg_set_counts;

@@ -252,6 +252,7 @@ szg_levels_lattice szg_levels_lattice_make(szgpu_dtype dtype, bool is_wide, uint
                                            double step, bool has_fill, uint64_t fill_bits) {
   szg_levels_lattice lattice = {
       .dtype = dtype, .is_wide = is_wide, .has_fill = has_fill, .fill_bits = fill_bits};
+  szg_levels_lattice_set_limits(-INFINITY, INFINITY, &lattice);
   double const parts = (double)((1u << fine_bits) + 1);
   lattice.limit = (uint64_t)1 << (is_wide ? SZG_LEVELS_WIDE_LIMIT_BITS : SZG_LEVELS_LIMIT_BITS);
   lattice.fine = fine_bits ? divide_toward_zero(step, parts) : step;
@@ -264,6 +265,11 @@ szg_levels_lattice szg_levels_lattice_make(szgpu_dtype dtype, bool is_wide, uint
     lattice.inverse = 1.0 / lattice.fine;
   }
   return lattice;
+}
+
+void szg_levels_lattice_set_limits(double least, double greatest, szg_levels_lattice *lattice) {
+  lattice->least = least;
+  lattice->greatest = greatest;
 }
 
 void szg_levels_lattice_limit(double greatest, bool may_be_exceeded, szg_levels_lattice *lattice) {

@@ -161,6 +161,7 @@ typedef struct szg_levels_lattice {
   uint64_t limit;              /* lattice values are from -limit to limit - 1 */
   double fine, inverse;        /* h, and 1 / h */
   float fine_f32, inverse_f32; /* the same for f32 that is not wide */
+  double least, greatest;      /* restored values are brought between these, as in szg_quantizer */
 } szg_levels_lattice;
 
 /* For decoders the limit does not matter. Encoders lower it to just above `greatest`, up to which
@@ -169,6 +170,8 @@ typedef struct szg_levels_lattice {
 void szg_levels_lattice_limit(double greatest, bool may_be_exceeded, szg_levels_lattice *lattice);
 szg_levels_lattice szg_levels_lattice_make(szgpu_dtype dtype, bool is_wide, uint32_t fine_bits,
                                            double step, bool has_fill, uint64_t fill_bits);
+/* Limits the values that points are restored to. */
+void szg_levels_lattice_set_limits(double least, double greatest, szg_levels_lattice *lattice);
 
 /* Whether value `index` has a lattice value; the frame keeps all others exactly. This is a function
  * of the value alone. */

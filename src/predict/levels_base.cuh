@@ -39,11 +39,11 @@ template <class A>
 struct BaseTile {
   typedef typename A::Unsigned Unsigned;
 
-  const LevelsJob &job;
+  const LevelsGrid &job;
   BaseShared<Unsigned> *const shared;
   uint32_t const pieces_in_row;
 
-  __device__ BaseTile(const LevelsJob &job_, BaseShared<Unsigned> *shared_)
+  __device__ BaseTile(const LevelsGrid &job_, BaseShared<Unsigned> *shared_)
       : job(job_), shared(shared_), pieces_in_row(job_.stage.tile_x / 32) {}
 
   __device__ __forceinline__ BasePoint of_piece(uint32_t piece, uint32_t lane) const {

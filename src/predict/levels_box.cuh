@@ -35,7 +35,7 @@ struct BoxRows {
   uint32_t pitch[8]; /* rows of a plane */
 
   BoxRows() = default;
-  explicit BoxRows(const LevelsJob &job) {
+  explicit BoxRows(const LevelsGrid &job) {
     uint32_t const last_class = (1u << job.axis_count) - 1;
     uint32_t row = 0;
     for (uint32_t m = 0; m < 8; m++) {
@@ -110,7 +110,7 @@ struct KnownGrid {
   const Unsigned *first; /* the tile's first point; axes that are not interpolated have extent 1 */
   int64_t plane_rows, row_points;
 
-  __device__ KnownGrid(const LevelsJob &job, const szg_levels_tile &tile, const Unsigned *grid)
+  __device__ KnownGrid(const LevelsGrid &job, const szg_levels_tile &tile, const Unsigned *grid)
       : first(grid +
               ((tile.box * job.coarse_z + tile.z / 2) * job.coarse_y + tile.y / 2) *
                   job.coarse_row +
@@ -130,14 +130,14 @@ template <class A, class Known = KnownGrid<A>>
 struct LevelsBox {
   typedef typename A::Unsigned Unsigned;
 
-  const LevelsJob &job;
+  const LevelsGrid &job;
   const BoxRows &rows;
   const szg_levels_tile &tile;
   Known const known;
   Unsigned *shared;
   AxisCounts z_counts, y_counts, x_counts;
 
-  __device__ LevelsBox(const LevelsJob &job_, const BoxRows &rows_, const szg_levels_tile &tile_,
+  __device__ LevelsBox(const LevelsGrid &job_, const BoxRows &rows_, const szg_levels_tile &tile_,
                        const Known &known_, Unsigned *shared_)
       : job(job_),
         rows(rows_),

@@ -57,7 +57,8 @@ inline LevelsTiles levels_tiles_of(const szg_levels_stage &stage,
   return tiles;
 }
 
-struct LevelsJob {
+/* Where the points of a stage are, and how they are predicted. */
+struct LevelsGrid {
   szg_levels_stage stage;
   LevelsTiles tiles;
   uint64_t coarse_z, coarse_y, coarse_x; /* extents of the grid of the stage before */
@@ -65,21 +66,18 @@ struct LevelsJob {
   uint64_t z_stride, y_stride, x_stride; /* from point to point of the grid, in values */
   uint64_t box_stride;                   /* points of a box of the view */
   uint64_t value_count;                  /* of the frame */
-  szg_levels_lattice lattice;
   UnitRule unit;
   uint32_t axis_count, base_axes;
   bool is_linear, is_clamped, has_levels;
   bool has_virtual; /* points */
   uint8_t used[8];  /* axes used, by those that have both neighbours, if any has */
 
-  LevelsJob() = default;
-  LevelsJob(const szg_levels &levels, uint32_t stage_index, const szg_levels_lattice &k,
-            const szg_levels_tiles_cuda *chosen)
+  LevelsGrid() = default;
+  LevelsGrid(const szg_levels &levels, uint32_t stage_index, const szg_levels_tiles_cuda *chosen)
       : stage(levels.stages[stage_index]),
         tiles(levels_tiles_of(levels.stages[stage_index], chosen)),
         box_stride(levels.box_stride),
         value_count(levels.value_count),
-        lattice(k),
         unit(levels.stages[stage_index].unit),
         axis_count(levels.axis_count),
         base_axes(levels.base_axes),
@@ -110,8 +108,17 @@ struct LevelsJob {
   }
 };
 
+struct LevelsJob : LevelsGrid {
+  szg_levels_lattice lattice;
+
+  LevelsJob() = default;
+  LevelsJob(const szg_levels &levels, uint32_t stage_index, const szg_levels_lattice &k,
+            const szg_levels_tiles_cuda *chosen)
+      : LevelsGrid(levels, stage_index, chosen), lattice(k) {}
+};
+
 /* Blocks of a launch over the job's tiles. */
-inline szgpu_status levels_blocks(const LevelsJob &job, unsigned *blocks) {
+inline szgpu_status levels_blocks(const LevelsGrid &job, unsigned *blocks) {
   SZG_REQUIRE(job.tiles.tile_count < (uint64_t)1 << 31, SZGPU_UNSUPPORTED);
   *blocks = (unsigned)job.tiles.tile_count;
   return SZGPU_OK;
@@ -126,7 +133,7 @@ struct LevelsPlace {
   uint64_t z_points, y_points; /* distances in that grid */
 
   __device__ LevelsPlace() {}
-  __device__ LevelsPlace(const LevelsJob &job, uint64_t block)
+  __device__ LevelsPlace(const LevelsGrid &job, uint64_t block)
       : tile(szg_levels_tile_of(&job.stage,
                                 job.tiles.in_stage(job.stage, job.tiles.first_tile + block))) {
     y_points = job.stage.row_points;
@@ -136,7 +143,7 @@ struct LevelsPlace {
     first_point = (tile.box * job.stage.z_extent + tile.z) * z_points + tile.y * y_points + tile.x;
   }
   /* Coordinates here are those in the tile. */
-  __device__ __forceinline__ uint64_t value_at(const LevelsJob &job, uint32_t z, uint32_t y,
+  __device__ __forceinline__ uint64_t value_at(const LevelsGrid &job, uint32_t z, uint32_t y,
                                                uint32_t x) const {
     return first_value + z * job.z_stride + y * job.y_stride + x * job.x_stride;
   }

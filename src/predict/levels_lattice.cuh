@@ -50,7 +50,8 @@ struct LevelsF32 : NarrowPoints {
     return low + (uint32_t)k.limit < 2 * (uint32_t)k.limit;
   }
   static __device__ __forceinline__ Value restore(const szg_levels_lattice &k, Point q) {
-    return __fmul_rn(__int2float_rn(q), k.fine_f32);
+    return szg_limit_f32(__fmul_rn(__int2float_rn(q), k.fine_f32), (float)k.least,
+                         (float)k.greatest);
   }
 };
 
@@ -64,7 +65,7 @@ struct LevelsF64 : NarrowPoints {
     return low + k.limit < 2 * k.limit;
   }
   static __device__ __forceinline__ Value restore(const szg_levels_lattice &k, Point q) {
-    return __dmul_rn(__int2double_rn(q), k.fine);
+    return szg_limit_f64(__dmul_rn(__int2double_rn(q), k.fine), k.least, k.greatest);
   }
 };
 
@@ -78,7 +79,7 @@ struct LevelsF64Wide : WidePoints {
     return low + k.limit < 2 * k.limit;
   }
   static __device__ __forceinline__ Value restore(const szg_levels_lattice &k, Point q) {
-    return __dmul_rn(__ll2double_rn(q), k.fine);
+    return szg_limit_f64(__dmul_rn(__ll2double_rn(q), k.fine), k.least, k.greatest);
   }
 };
 
@@ -90,7 +91,8 @@ struct LevelsF32Wide : WidePoints {
     return LevelsF64Wide::lattice(k, (double)x, q);
   }
   static __device__ __forceinline__ Value restore(const szg_levels_lattice &k, Point q) {
-    return __double2float_rn(LevelsF64Wide::restore(k, q));
+    float const restored = __double2float_rn(__dmul_rn(__ll2double_rn(q), k.fine));
+    return szg_limit_f32(restored, (float)k.least, (float)k.greatest);
   }
 };
 

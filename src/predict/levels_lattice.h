@@ -52,16 +52,16 @@ SZG_INLINE bool szg_levels_point_f32_wide(const szg_levels_lattice *k, float x, 
 }
 
 SZG_INLINE float szg_levels_value_f32(const szg_levels_lattice *k, int32_t point) {
-  return (float)point * k->fine_f32;
+  return szg_limit_f32((float)point * k->fine_f32, (float)k->least, (float)k->greatest);
 }
 SZG_INLINE float szg_levels_value_f32_wide(const szg_levels_lattice *k, int64_t point) {
-  return (float)((double)point * k->fine);
+  return szg_limit_f32((float)((double)point * k->fine), (float)k->least, (float)k->greatest);
 }
 SZG_INLINE double szg_levels_value_f64(const szg_levels_lattice *k, int32_t point) {
-  return (double)point * k->fine;
+  return szg_limit_f64((double)point * k->fine, k->least, k->greatest);
 }
 SZG_INLINE double szg_levels_value_f64_wide(const szg_levels_lattice *k, int64_t point) {
-  return (double)point * k->fine;
+  return szg_limit_f64((double)point * k->fine, k->least, k->greatest);
 }
 
 /* floor(a / unit) for |a| up to 2^23 + 2^8 and units of a narrow frame, by a product with 1 / unit

@@ -12,6 +12,7 @@
 /* Rows around a run, by distance: REACH points before and after a run along x. */
 enum { REACH = 12, ROW_POINTS = SZG_PROBE_RUN + 2 * REACH, DISTANCES = 6 };
 static const uint8_t distances[DISTANCES] = {1, 2, 3, 4, 6, 12};
+static const uint8_t scales[DISTANCES] = {0, 1, 0, 2, 1, 2}; /* that need them */
 
 typedef struct probe_job {
   const szg_probe_source *source;
@@ -22,40 +23,56 @@ typedef struct probe_job {
 
 /* ---- counts ---- */
 
-/* Points of a run that are not counted have NO_CLASS, which has a count too. Counters are taken in
- * turn, so that equal classes do not wait for each other. */
-enum { NO_CLASS = 127, CLASSES = 128, TURNS = 4 };
-typedef uint32_t turn_counts[TURNS][CLASSES];
+/* Points of a run that are not counted have NO_CLASS, which has a count too. */
+enum { NO_CLASS = 127, CLASSES = 128 };
+typedef uint16_t class_counts[CLASSES];
+static_assert(SZG_MOST_LARGE_PROBES * SZG_PROBE_RUN <= UINT16_MAX,
+              "all points may be of one class");
 
 /* Counts of one pass. */
 typedef struct entry_counts {
-  turn_counts of[SZG_PROBE_SCALES][SZG_PROBE_STENCILS][SZG_PROBE_ENTRIES];
+  class_counts of[SZG_PROBE_SCALES][SZG_PROBE_STENCILS][SZG_PROBE_ENTRIES];
 } entry_counts;
 typedef struct way_counts {
-  turn_counts scales[SZG_PROBE_SCALES][SZG_PROBE_SETS];
-  turn_counts noisy[SZG_PROBE_TABLES][SZG_PROBE_SETS];
-  turn_counts differences[SZG_PROBE_SETS];
+  class_counts scales[SZG_PROBE_SCALES][SZG_PROBE_SETS];
+  class_counts noisy[SZG_PROBE_TABLES][SZG_PROBE_SETS];
+  class_counts differences[SZG_PROBE_SETS];
 } way_counts;
 
-static void count_sets(uint32_t set_count, uint8_t (*classes)[SZG_PROBE_RUN], turn_counts *counts) {
-  for (uint32_t set = 0; set < set_count; set++)
-    for (uint32_t x = 0; x < SZG_PROBE_RUN; x += TURNS) {
-      uint32_t const four = szg_load_u32(classes[set] + x);
-      counts[set][0][four & 255]++;
-      counts[set][1][four >> 8 & 255]++;
-      counts[set][2][four >> 16 & 255]++;
-      counts[set][3][four >> 24]++;
-    }
+/* Takes the sets in turn, so that equal classes do not wait for each other. */
+static void count_sets(uint32_t set_count, uint32_t width, uint8_t (*classes)[SZG_PROBE_RUN],
+                       class_counts *counts) {
+  for (uint32_t x = 0; x < width; x++)
+    for (uint32_t set = 0; set < set_count; set++) counts[set][classes[set][x]]++;
 }
 
 /* ---- passes ---- */
 
+/* What of a run can be predicted: neighbours are missing near the ends of the axes. */
+typedef struct run_parts {
+  bool has_scale[SZG_PROBE_SCALES];
+  bool has_differences;
+} run_parts;
+
+static run_parts parts_of(const szg_probe_view *view, const szg_probe_run *run) {
+  run_parts parts = {.has_differences = true};
+  for (uint32_t axis = 1; axis < view->axis_count; axis++)
+    parts.has_differences &= run->at[axis] > 0;
+  for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++) {
+    uint64_t const near = (uint64_t)1 << scale;
+    parts.has_scale[scale] = view->extents[0] > 2 * near;
+    for (uint32_t axis = 1; axis < view->axis_count; axis++)
+      parts.has_scale[scale] &= run->at[axis] >= near && run->at[axis] + near < view->extents[axis];
+  }
+  return parts;
+}
+
 /* Asks for the values of a run that is likely to be looked at soon. They are all over the frame, so
  * the processor does not foresee them. */
 static void fetch_rows(const probe_job *job, uint64_t i) {
-  enum { LINE_BYTES = 64 };
+  enum { LINE_BYTES = 64, LEAST_FETCHED = 1 << 15 /* fewer values are in a cache */ };
   const szg_probe_view *const view = &job->view;
-  if (i >= view->probe_count) return;
+  if (i >= view->probe_count || job->source->grid.value_count < LEAST_FETCHED) return;
   szg_probe_run const run = szg_probe_run_of(view, i);
   size_t const value_bytes = szg_dtype_bytes(job->source->lattice.dtype);
   const char *const values = job->source->values;
@@ -69,6 +86,11 @@ static void fetch_rows(const probe_job *job, uint64_t i) {
         if (has_after) __builtin_prefetch(values + (run.index + offset) * value_bytes + byte);
       }
     }
+}
+
+/* Points that are taken at once: the run's, rounded up. */
+static uint32_t width_of(const szg_probe_run *run) {
+  return run->point_count <= 16 ? 16 : SZG_PROBE_RUN;
 }
 
 #define DIVIDES szg_levels_rounds_by_division
@@ -138,27 +160,41 @@ static szgpu_status take_probes(szg_threads *threads, probe_job *job, szg_part_f
   size_t const count_bytes = sizeof job->workers->counts;
   for (int i = 0; i < threads->count; i++) memset(&job->workers[i].counts, 0, count_bytes);
   SZG_TRY(szg_for_parts(threads, job->view.probe_count, 0, pass, job));
-  uint32_t *const sums = (uint32_t *)(void *)&job->workers[0].counts;
+  uint16_t *const sums = (uint16_t *)(void *)&job->workers[0].counts;
   for (int i = 1; i < threads->count; i++) {
-    const uint32_t *const counts = (const uint32_t *)(const void *)&job->workers[i].counts;
-    for (size_t c = 0; c < count_bytes / sizeof *sums; c++) sums[c] += counts[c];
+    const uint16_t *const counts = (const uint16_t *)(const void *)&job->workers[i].counts;
+    for (size_t c = 0; c < count_bytes / sizeof *sums; c++)
+      sums[c] = (uint16_t)(sums[c] + counts[c]);
   }
   return SZGPU_OK;
 }
 
 /* ---- findings ---- */
 
-static szg_probe_cost cost_of(turn_counts counts) {
-  uint64_t sums_of[SZG_PROBE_CLASSES], raw_bits = 0, total = 0;
-  for (uint32_t c = 0; c < SZG_PROBE_CLASSES; c++) {
-    sums_of[c] = 0;
-    for (uint32_t turn = 0; turn < TURNS; turn++) sums_of[c] += counts[turn][c];
-    total += sums_of[c];
-    raw_bits += sums_of[c] * szg_probe_raw_bits(c);
+/* The sums over the classes, most of which have no points, as a rule. */
+static szg_probe_sums sum_classes(const uint16_t *counts) {
+  enum { AT_ONCE = sizeof(uint64_t) / sizeof *counts };
+  static_assert(SZG_PROBE_CLASSES % AT_ONCE == 0, "whole groups");
+  uint64_t found[SZG_PROBE_CLASSES];
+  uint32_t found_count = 0;
+  szg_probe_sums sums = {0, 0, 0};
+  for (uint32_t first = 0; first < SZG_PROBE_CLASSES; first += AT_ONCE) {
+    uint64_t any;
+    memcpy(&any, counts + first, sizeof any);
+    if (!any) continue;
+    for (uint32_t c = first; c < first + AT_ONCE; c++) {
+      found[found_count++] = counts[c];
+      sums.total += counts[c];
+      sums.raw_bits += (uint64_t)counts[c] * szg_probe_raw_bits(c);
+    }
   }
-  szg_probe_sums const sums = {
-      .total = total, .logs = szg_logs_of(sums_of, SZG_PROBE_CLASSES), .raw_bits = raw_bits};
-  return szg_probe_cost_of(&sums, (uint32_t)sums_of[SZG_PROBE_ZERO]);
+  sums.logs = szg_logs_of(found, found_count);
+  return sums;
+}
+
+static uint64_t entropy_of(const uint16_t *counts) {
+  szg_probe_sums const sums = sum_classes(counts);
+  return sums.total ? szg_probe_entropy_of(&sums, szg_logs_of(&sums.total, 1)) : 0;
 }
 
 /* The number of the cheapest way. */
@@ -167,7 +203,7 @@ static uint32_t find_way(entry_counts *counts, const szg_probe_view *view) {
   for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++)
     for (uint32_t stencil = 0; stencil < SZG_PROBE_STENCILS; stencil++)
       for (uint32_t entry = 0; entry < SZG_PROBE_ENTRIES; entry++)
-        costs.of[scale][stencil][entry] = cost_of(counts->of[scale][stencil][entry]).entropy;
+        costs.of[scale][stencil][entry] = entropy_of(counts->of[scale][stencil][entry]);
   uint32_t best = 0;
   uint64_t best_cost = UINT64_MAX;
   for (uint32_t number = 0; number < szg_way_count(view->axis_count); number++) {
@@ -182,10 +218,11 @@ static uint32_t find_way(entry_counts *counts, const szg_probe_view *view) {
 static void find_costs(way_counts *counts, szg_probe_found *found) {
   for (uint32_t i = 0; i < SZG_PROBE_SETS; i++) {
     for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++)
-      found->scales[scale][i] = cost_of(counts->scales[scale][i]).entropy;
+      found->scales[scale][i] = entropy_of(counts->scales[scale][i]);
     for (uint32_t table = 0; table < SZG_PROBE_TABLES; table++)
-      found->noisy[table][i] = cost_of(counts->noisy[table][i]).entropy;
-    found->differences[i] = cost_of(counts->differences[i]);
+      found->noisy[table][i] = entropy_of(counts->noisy[table][i]);
+    szg_probe_sums const sums = sum_classes(counts->differences[i]);
+    found->differences[i] = szg_probe_cost_of(&sums, counts->differences[i][SZG_PROBE_ZERO]);
   }
 }
 

@@ -37,6 +37,7 @@ SZG_INLINE void prefetch_row(const void *row, size_t row_bytes) {
 #define LATTICE szg_lattice_f32
 #define RESTORE szg_restore_f32
 #define WITHIN szg_within_f32
+#define GIVE szg_value_f32
 #define SUFFIX f32
 #include "predict/quantize.inc"
 
@@ -47,6 +48,7 @@ SZG_INLINE void prefetch_row(const void *row, size_t row_bytes) {
 #define LATTICE szg_lattice_f32_close
 #define RESTORE szg_restore_f32_close
 #define WITHIN szg_within_f32_close
+#define GIVE szg_value_f32_close
 #define SUFFIX f32_close
 #include "predict/quantize.inc"
 
@@ -57,6 +59,7 @@ SZG_INLINE void prefetch_row(const void *row, size_t row_bytes) {
 #define LATTICE szg_lattice_f64
 #define RESTORE szg_restore_f64
 #define WITHIN szg_within_f64
+#define GIVE szg_value_f64
 #define SUFFIX f64
 #include "predict/quantize.inc"
 
@@ -67,6 +70,7 @@ SZG_INLINE void prefetch_row(const void *row, size_t row_bytes) {
 #define LATTICE szg_lattice_f64_wide
 #define RESTORE szg_restore_f64_wide
 #define WITHIN szg_within_f64
+#define GIVE szg_value_f64_wide
 #define SUFFIX f64_wide
 #include "predict/quantize.inc"
 
@@ -77,6 +81,7 @@ SZG_INLINE void prefetch_row(const void *row, size_t row_bytes) {
 #define LATTICE szg_lattice_f32
 #define RESTORE szg_restore_f32
 #define WITHIN szg_within_f32
+#define GIVE szg_value_f32
 #define SUFFIX f32_16
 #include "predict/quantize.inc"
 
@@ -87,6 +92,7 @@ SZG_INLINE void prefetch_row(const void *row, size_t row_bytes) {
 #define LATTICE szg_lattice_f64
 #define RESTORE szg_restore_f64
 #define WITHIN szg_within_f64
+#define GIVE szg_value_f64
 #define SUFFIX f64_16
 #include "predict/quantize.inc"
 

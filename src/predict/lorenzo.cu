@@ -297,7 +297,7 @@ __global__ void __launch_bounds__(TilePolicy::kThreads)
     patch_sums<Unsigned, kDims>(points, axes, patch, lane, state);
     typename A::Value restored[kLaneValues];
 #pragma unroll
-    for (int i = 0; i < kLaneValues; i++) restored[i] = A::restore(k, (typename A::Point)points[i]);
+    for (int i = 0; i < kLaneValues; i++) restored[i] = A::value(k, (typename A::Point)points[i]);
     store_lane(restored, to);
     to += stride;
   }

@@ -260,7 +260,7 @@ __device__ __forceinline__ uint32_t restore_tile(const szg_quantizer &k, const W
       Unsigned const q = sums.lattice(delta, axes, at, s, walk.lane);
       uint64_t const offset = walk.value_offset(at);
       if (has_value && window.has(walk.tile.first_value + offset + walk.lane))
-        values[offset] = A::restore(k, (typename A::Point)q);
+        values[offset] = A::value(k, (typename A::Point)q);
     }
   }
   return bits;

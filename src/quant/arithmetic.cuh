@@ -24,6 +24,7 @@ struct Arithmetic<SZG_ARITHMETIC_F32> {
   static __device__ Value restore(const szg_quantizer &k, Point q) {
     return szg_restore_f32(&k, q);
   }
+  static __device__ Value value(const szg_quantizer &k, Point q) { return szg_value_f32(&k, q); }
   static __device__ bool within(const szg_quantizer &k, Value x, Value restored) {
     return szg_within_f32(&k, x, restored);
   }
@@ -39,6 +40,9 @@ struct Arithmetic<SZG_ARITHMETIC_F32_CLOSE> : Arithmetic<SZG_ARITHMETIC_F32> {
   }
   static __device__ Value restore(const szg_quantizer &k, Point q) {
     return szg_restore_f32_close(&k, q);
+  }
+  static __device__ Value value(const szg_quantizer &k, Point q) {
+    return szg_value_f32_close(&k, q);
   }
   static __device__ bool within(const szg_quantizer &k, Value x, Value restored) {
     return szg_within_f32_close(&k, x, restored);
@@ -56,6 +60,7 @@ struct Arithmetic<SZG_ARITHMETIC_F64> {
   static __device__ Value restore(const szg_quantizer &k, Point q) {
     return szg_restore_f64(&k, q);
   }
+  static __device__ Value value(const szg_quantizer &k, Point q) { return szg_value_f64(&k, q); }
   static __device__ bool within(const szg_quantizer &k, Value x, Value restored) {
     return szg_within_f64(&k, x, restored);
   }
@@ -73,6 +78,9 @@ struct Arithmetic<SZG_ARITHMETIC_F64_WIDE> : Arithmetic<SZG_ARITHMETIC_F64> {
   }
   static __device__ Value restore(const szg_quantizer &k, Point q) {
     return szg_restore_f64_wide(&k, q);
+  }
+  static __device__ Value value(const szg_quantizer &k, Point q) {
+    return szg_value_f64_wide(&k, q);
   }
 };
 

@@ -25,35 +25,74 @@ static float float_toward_zero(double x) {
   return y;
 }
 
-/* 10^(-decibels / 20) to about 1e-15, by operations with the same results everywhere, unlike libm's
- * pow: 2^n by bits, the rest by the exponential series for |t| <= ln(2) / 2. */
-static double amplitude_of_decibels(double decibels) {
-  double const exponent = -decibels * (3.321928094887362 / 20.0); /* log2(10) / 20 */
-  double const whole = rint(exponent);
-  if (whole < -1020.0) return 0.0;
-  if (whole > 1020.0) return DBL_MAX;
-  double const t = (exponent - whole) * 0.6931471805599453;
+/* factor * 2^exponent = sqrt(3) * 10^(-decibels / 20), with a relative error of at most 2^-50 +
+ * decibels * 2^-54, by operations with the same results everywhere, unlike libm's pow: 2^n by its
+ * exponent, the rest by the exponential series for |t| <= ln(2) / 2. */
+static double amplitude_of_decibels(double decibels, int *exponent) {
+  double const power = -decibels * (3.321928094887362 / 20.0); /* log2(10) / 20 */
+  double const whole = rint(power);
+  double const t = (power - whole) * 0.6931471805599453;
   double sum = 1.0, term = 1.0;
   for (int i = 1; i <= 18; i++) {
     term = term * t / (double)i;
     sum = sum + term;
   }
-  uint64_t const power_bits = (uint64_t)((int64_t)whole + 1023) << 52;
-  double power;
-  memcpy(&power, &power_bits, sizeof power);
-  return sum * power;
+  *exponent = whole < -4000.0 ? -4000 : (int)whole; /* nothing is left of any range then */
+  return 1.7320508075688772 * sum;
 }
 
-/* factor * (greatest - least), at most the exact product: two roundings, two steps down. Halved if
- * the difference would overflow. */
-static double scaled_range(double factor, double least, double greatest) {
-  double const half_range = greatest * 0.5 - least * 0.5;
-  double const range = greatest - least;
-  double const product = range <= DBL_MAX ? factor * range : (factor * half_range) * 2.0;
+/* factor * (greatest - least) * 2^exponent, at most the exact product: two roundings, two steps
+ * down. By an eighth of the range if it could overflow before the exponent counts, which is not
+ * positive. */
+static double scaled_range(double factor, int exponent, double least, double greatest) {
+  double const range = greatest - least, eighth = greatest * 0.125 - least * 0.125;
+  double const product =
+      range <= DBL_MAX / 4 ? ldexp(factor * range, exponent) : ldexp(factor * eighth, exponent + 3);
   if (!(product <= DBL_MAX)) return DBL_MAX;
   double lowered = product;
   for (int i = 0; i < 2 && lowered > 0.0; i++) lowered = step_down(lowered);
   return lowered;
+}
+
+/* Whether factor * (greatest - least) >= number in exact arithmetic; for normal numbers. If the
+ * difference is no double, the one below it counts: then the answer may be false where it is true.
+ * fma rounds once, which keeps the sign. */
+static bool product_reaches(double factor, double least, double greatest, double number) {
+  double const range = greatest - least;
+  double const part = range - greatest;
+  double const left = (greatest - (range - part)) - (least + part); /* what rounding cut off */
+  return fma(factor, left < 0.0 ? step_down(range) : range, -number) >= 0.0;
+}
+
+/* The least number of 44 bits that is not below x. Integers have fewer bits, and so has the
+ * difference of any two numbers of f16. */
+static double rounded_up_to_44_bits(double x) {
+  uint64_t const bits = (szg_bits_f64(x) + 511) & ~(uint64_t)511;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/* asked * (greatest - least), at most the exact product. A whole number of spacings of integers or
+ * halves is not lowered: that would take one spacing from what all errors may be. */
+static double relative_bound(const szg_mapping *mapping, double asked, double least,
+                             double greatest) {
+  double const bound = scaled_range(asked, 0, least, greatest);
+  if (mapping->kind != SZG_MAPPING_WIDEN) return bound;
+  double const rounded = rounded_up_to_44_bits(bound);
+  return product_reaches(asked, least, greatest, rounded) ? rounded : bound;
+}
+
+static double psnr_bound(double decibels, double least, double greatest) {
+  int exponent;
+  double const factor = amplitude_of_decibels(decibels, &exponent);
+  return scaled_range(factor, exponent, least, greatest);
+}
+
+void szg_quantizer_set_limits(double least, double greatest, szg_quantizer *k) {
+  k->least = least;
+  k->greatest = greatest;
+  k->least_f32 = (float)least;
+  k->greatest_f32 = (float)greatest;
 }
 
 szg_quantizer szg_quantizer_make(uint32_t arithmetic, double bound, double step, bool has_fill,
@@ -72,6 +111,7 @@ szg_quantizer szg_quantizer_make(uint32_t arithmetic, double bound, double step,
     k.inverse_f32 = step > 0.0 ? 1.0f / (float)step : 0.0f;
   }
   k.limit_f32 = (float)k.limit;
+  szg_quantizer_set_limits(-INFINITY, INFINITY, &k);
   return k;
 }
 
@@ -143,9 +183,9 @@ szgpu_status szg_bound_derive(const szg_value_source *source, szgpu_mode mode, d
   begin_plan(dtype, range, plan);
   plan->has_inner_values = source->inner_values != NULL;
   double bound = asked;
-  if (mode == SZGPU_MODE_REL) bound = scaled_range(asked, least, greatest);
+  if (mode == SZGPU_MODE_REL) bound = relative_bound(&source->mapping, asked, least, greatest);
   if (mode == SZGPU_MODE_PSNR) /* uniform noise with a step of 2 b has mean square b^2 / 3 */
-    bound = scaled_range(1.7320508075688772 * amplitude_of_decibels(asked), least, greatest);
+    bound = psnr_bound(asked, least, greatest);
   double magnitude = greatest_magnitude(least, greatest);
   plan->absolute_bound = bound;
   bound = szg_mapping_inner_bound(&source->mapping, bound, magnitude);
@@ -157,6 +197,13 @@ szgpu_status szg_bound_derive(const szg_value_source *source, szgpu_mode mode, d
   }
   finish_plan(bound, range, plan);
   return SZGPU_OK;
+}
+
+void szg_bound_set_limits(const szg_range *range, szg_bound_plan *plan) {
+  if (!range->has_values || plan->is_constant || plan->is_hopeless) return;
+  plan->has_limits = true;
+  plan->least_value = range->least;
+  plan->greatest_value = range->greatest;
 }
 
 /* Finds a known fill value in a field of values that are coded as logarithms. */
@@ -199,12 +246,75 @@ static szgpu_status take_logs(szg_value_source *logs, szg_bound_plan *own, szg_r
   return SZGPU_OK;
 }
 
+/* The magnitude of the field's type that a logarithm stands for. */
+static double power_of(const szg_mapping *mapping, double logarithm) {
+  szg_log_fill const no_fill = {0};
+  uint8_t const is_negative = 0;
+  uint64_t const bits = szg_bits_of_value(mapping->inner, logarithm);
+  uint8_t inner[sizeof bits], outer[sizeof bits] = {0};
+  szg_store_u64(inner, bits);
+  szg_log_to_outer(mapping->outer, mapping->inner, no_fill, inner, &is_negative, 1, outer);
+  return szg_value_of_bits(mapping->outer, szg_load_u64(outer));
+}
+
+static double rounded_to(szgpu_dtype dtype, double x) {
+  return dtype == SZGPU_F32 ? (double)(float)x : x;
+}
+
+/* Brings the logarithm of an outermost magnitude inward until its power is not beyond this. It
+ * moves by half a bound at most, so that it may replace every logarithm beyond it. sign: 1 from the
+ * least, -1 from the greatest. */
+static bool bring_inside(const szg_mapping *mapping, double bound, double magnitude, int sign,
+                         double *logarithm) {
+  double const from = *logarithm;
+  double distance = 0;
+  for (int i = 0; i <= 32; i++) {
+    *logarithm = rounded_to(mapping->inner, from + sign * distance) + 0.0;
+    if (sign * power_of(mapping, *logarithm) >= sign * magnitude)
+      return fabs(*logarithm - from) <= bound;
+    distance = i == 0 ? bound * 0x1p-32 : 2 * distance;
+  }
+  return false;
+}
+
+/* The plan under which no logarithm is coded. */
+static void keep_logs_exactly(szgpu_dtype dtype, szg_bound_plan *plan) {
+  szg_range const none = {.has_fill = true, .fill_bits = szg_log_inner_fill(dtype)};
+  begin_plan(dtype, &none, plan);
+  plan->is_constant = false;
+  plan->is_hopeless = true;
+  finish_plan(0.0, &none, plan);
+}
+
+/* Limits of logarithms, so that powers stay in the range of the values; where there are none,
+ * values are kept as they are. Of values of both signs, a logarithm knows only the greatest
+ * magnitude.
+ * range: of the values; logs: of the logarithms. */
+static void set_log_limits(const szg_mapping *mapping, const szg_range *range,
+                           const szg_range *logs, szg_bound_plan *plan) {
+  double const bound = plan->quantizer.bound;
+  double const greatest = greatest_magnitude(range->least, range->greatest);
+  double least = 0;
+  if (range->least > 0) least = range->least;
+  if (range->greatest < 0) least = -range->greatest;
+  szg_range limits = *logs;
+  bool are_there = bring_inside(mapping, bound, greatest, -1, &limits.greatest) &&
+                   (least == 0 || bring_inside(mapping, bound, least, 1, &limits.least)) &&
+                   limits.least <= limits.greatest;
+  if (plan->is_constant)
+    are_there &= limits.least == logs->least && limits.greatest == logs->greatest;
+  if (are_there)
+    szg_bound_set_limits(&limits, plan);
+  else
+    keep_logs_exactly(mapping->inner, plan);
+}
+
 szgpu_status szg_bound_derive_log(const szg_value_source *source, double asked,
-                                  const uint64_t *named_fill, szg_bound_plan *plan) {
+                                  const uint64_t *named_fill, const szg_range *kept_range,
+                                  szg_bound_plan *plan) {
   SZG_REQUIRE(asked > 0.0 && asked < 1.0, SZGPU_BAD_BOUND);
   szgpu_dtype const dtype = source->dtype;
   double const bound = szg_log_bound(source->mapping.outer, dtype, asked);
-  uint64_t const fill_bits = szg_log_inner_fill(dtype);
   szg_bound_plan own = {.has_own_fill = named_fill != NULL,
                         .own_fill_bits = named_fill ? *named_fill : 0};
   if (!named_fill && !(bound > 0.0 && source->notes_own_fills))
@@ -214,12 +324,10 @@ szgpu_status szg_bound_derive_log(const szg_value_source *source, double asked,
     szg_range range;
     SZG_TRY(take_logs(&logs, &own, &range));
     SZG_TRY(szg_bound_derive(&logs, SZGPU_MODE_ABS, bound, &range, plan));
+    if (kept_range && kept_range->has_values && range.has_values)
+      set_log_limits(&source->mapping, kept_range, &range, plan);
   } else {
-    szg_range const none = {.has_fill = true, .fill_bits = fill_bits};
-    begin_plan(dtype, &none, plan);
-    plan->is_constant = false;
-    plan->is_hopeless = true;
-    finish_plan(0.0, &none, plan);
+    keep_logs_exactly(dtype, plan);
   }
   plan->has_own_fill = own.has_own_fill;
   plan->own_fill_bits = own.own_fill_bits;

@@ -8,6 +8,7 @@
 #include "quant/bound.h"
 
 #include "quant/range.cuh"
+#include "quant/restored.h"
 
 namespace szg {
 namespace {
@@ -237,6 +238,21 @@ szgpu_status greatest_up_to(const szg_value_source_cuda *cuda, const szg_range *
   return SZGPU_OK;
 }
 
+template <class Format>
+szgpu_status survey_values(const szg_value_source_cuda *cuda, const szg_survey *survey,
+                           szg_ends *ends) {
+  RangeFound found;
+  SZG_TRY(run_pass(cuda, survey_pass<Format>(survey), &found));
+  *ends = ends_of<Format>(found);
+  return SZGPU_OK;
+}
+
+szgpu_status survey_cuda(const szg_value_source *source, const szg_survey *survey, szg_ends *ends) {
+  auto const *const cuda = (const szg_value_source_cuda *)source->where;
+  return source->dtype == SZGPU_F32 ? survey_values<FormatF32>(cuda, survey, ends)
+                                    : survey_values<FormatF64>(cuda, survey, ends);
+}
+
 szgpu_status find_extremes_cuda(const szg_value_source *source, const uint64_t *named_fill,
                                 szg_extremes *extremes) {
   auto const *const cuda = (const szg_value_source_cuda *)source->where;
@@ -273,7 +289,9 @@ void szg_value_source_open_cuda(szg_device *device, szgpu_dtype dtype, const voi
               false,
               szg::find_extremes_cuda,
               szg::sample_extremes_cuda,
-              szg::greatest_up_to_cuda},
+              szg::greatest_up_to_cuda,
+              szg::survey_cuda,
+              szg_restored_find_cuda},
              device,
              work,
              pinned_work};

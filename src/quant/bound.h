@@ -6,6 +6,7 @@
 
 #include "core/device.h"
 #include "core/threads.h"
+#include "quant/missing.h"
 #include "quant/quant_core.h"
 #include "szgpu.h"
 #include "values/mapping.h"
@@ -13,12 +14,15 @@
 SZG_C_BEGIN
 
 /* What the range pass finds over a field. */
-typedef struct szg_range {
+struct szg_range {
   bool has_values;        /* any finite value that is not fill */
   double least, greatest; /* of those values; -0 counts as +0 */
   bool has_fill;
   uint64_t fill_bits; /* bit pattern in the inner type, right-aligned */
-} szg_range;
+  /* Known fill values that occur after that one: ordinary values unless the caller keeps them. */
+  uint32_t more_fill_count;
+  uint64_t more_fill_bits[SZG_MOST_MORE_FILLS];
+};
 
 /* The sample: a run of neighbouring values in every whole span of this many, for fields that are
  * not small. */
@@ -46,11 +50,16 @@ typedef struct szg_bound_plan {
   bool has_inner_values; /* the source has left them all in its inner_values */
   uint64_t constant_bits;
   double value_range; /* greatest - least */
-  bool has_own_fill;  /* SZG_MAPPING_LOG: the field has a fill value, with these bits */
+  bool has_limits;    /* restored values are brought between these, as in szg_header */
+  double least_value, greatest_value;
+  szg_missing missing; /* as the call asks for it, with bits of the field's type */
+  bool has_own_fill;   /* SZG_MAPPING_LOG: the field has a fill value, with these bits */
   uint64_t own_fill_bits;
   double absolute_bound; /* of the field's values; the quantizer's is of those that are coded */
   double greatest;       /* X: the largest magnitude for which the bound means anything */
   szg_quantizer quantizer;
+  bool keeps_restored;   /* the lattice is that of restored.h */
+  bool only_differences; /* levels frames do not interpolate */
 } szg_bound_plan;
 
 /* What a pass over the values finds. */
@@ -65,8 +74,40 @@ static inline void szg_extremes_merge(const szg_extremes *more, szg_extremes *ex
   extremes->fills_seen |= more->fills_seen;
 }
 
-/* A field's values, in any memory, and the two passes over them. */
-typedef struct szg_value_source szg_value_source;
+/* Bits whose order as unsigned numbers is that of the values; -0 is before +0. NaNs are before and
+ * after all numbers, and infinities next to them. */
+SZG_HD uint64_t szg_ordered_bits(szgpu_dtype dtype, uint64_t bits) {
+  uint64_t const sign = (uint64_t)1 << (dtype == SZGPU_F32 ? 31 : 63);
+  return (bits & sign ? ~bits : bits | sign) & (sign | (sign - 1));
+}
+SZG_HD uint64_t szg_bits_of_ordered(szgpu_dtype dtype, uint64_t ordered) {
+  uint64_t const sign = (uint64_t)1 << (dtype == SZGPU_F32 ? 31 : 63);
+  return (ordered & sign ? ordered & ~sign : ~ordered) & (sign | (sign - 1));
+}
+
+/* What a survey looks for among the values that are finite and not missing: the neighbours of two
+ * of them, and how often these occur. All are ordered bits. */
+typedef struct szg_survey {
+  const szg_missing *missing;
+  uint64_t low, high;
+} szg_survey;
+
+typedef struct szg_ends {
+  uint64_t above, below;          /* least above low, UINT64_MAX: none; greatest below high, 0 */
+  uint64_t low_count, high_count; /* of values that are low, and high */
+} szg_ends;
+
+static inline void szg_ends_merge(const szg_ends *more, szg_ends *ends) {
+  if (more->above < ends->above) ends->above = more->above;
+  if (more->below > ends->below) ends->below = more->below;
+  ends->low_count += more->low_count;
+  ends->high_count += more->high_count;
+}
+
+struct szg_restored_look; /* restored.h */
+struct szg_restored_found;
+
+/* A field's values, in any memory, and the passes over them. */
 struct szg_value_source {
   szgpu_dtype dtype;   /* of what the passes see: F32 or F64 */
   szg_mapping mapping; /* leads there from `values` */
@@ -90,6 +131,12 @@ struct szg_value_source {
   /* The greatest magnitude up to `limit`, not counting the fill of `range`; 0 if there is none. */
   szgpu_status (*greatest_up_to)(const szg_value_source *source, const szg_range *range,
                                  double limit, double *greatest);
+  /* Not with SZG_MAPPING_LOG. */
+  szgpu_status (*survey)(const szg_value_source *source, const szg_survey *survey, szg_ends *ends);
+  /* What restored.h looks for, after one of the passes above. Not with a mapping. */
+  szgpu_status (*find_restored)(const szg_value_source *source,
+                                const struct szg_restored_look *look,
+                                struct szg_restored_found *found);
 };
 
 /* Values of F32 or F64, and values that the mapping leads to these. */
@@ -97,6 +144,9 @@ szg_value_source szg_value_source_cpu(szg_threads *threads, szgpu_dtype dtype, c
                                       uint64_t value_count);
 szg_value_source szg_value_source_mapped_cpu(szg_threads *threads, const szg_mapping *mapping,
                                              const void *values, uint64_t value_count);
+
+/* The missing values of a range, with the source's bits; of several known ones, all. */
+szg_missing szg_missing_of_range(const szg_range *range);
 
 /* Runs one pass over the source. named_fill: its bits in the inner type; NULL: looks for one of the
  * known fill values. */
@@ -113,9 +163,15 @@ szgpu_status szg_bound_derive(const szg_value_source *source, szgpu_mode mode, d
 
 /* The same for a bound relative to each value, below 1; the source's mapping is SZG_MAPPING_LOG.
  * named_fill: bits of the field's fill value; NULL: it may be one of the known ones. Reads the
- * values once, or twice: to look for these, or if a source that notes them has found one. */
+ * values once, or twice: to look for these, or if a source that notes them has found one.
+ * kept_range: of the field's values, which restored ones shall not leave; or NULL. */
 szgpu_status szg_bound_derive_log(const szg_value_source *source, double asked,
-                                  const uint64_t *named_fill, szg_bound_plan *plan) SZG_CHECKED;
+                                  const uint64_t *named_fill, const szg_range *kept_range,
+                                  szg_bound_plan *plan) SZG_CHECKED;
+
+/* Limits what is restored to the range of the values that are coded, if plan is to code any by it;
+ * not for a bound relative to each value. */
+void szg_bound_set_limits(const szg_range *range, szg_bound_plan *plan);
 
 /* The mapping of a field's values once their bound is known. */
 szg_mapping szg_bound_mapping(const szg_bound_plan *plan, const szg_mapping *mapping);
@@ -149,6 +205,9 @@ static inline bool szg_bound_fails(const szg_bound_plan *plan, bool has_strays) 
 szg_quantizer szg_quantizer_make(uint32_t arithmetic, double bound, double step, bool has_fill,
                                  uint64_t fill_bits);
 
+/* Limits the values that *k restores. */
+void szg_quantizer_set_limits(double least, double greatest, szg_quantizer *k);
+
 /* Makes *k quantize to the 16-bit lattice, if all magnitudes up to `greatest` have a point there;
  * says whether. */
 bool szg_quantizer_take_16_bits(double greatest, szg_quantizer *k);
@@ -156,7 +215,7 @@ bool szg_quantizer_take_16_bits(double greatest, szg_quantizer *k);
 /* ---- CUDA ---- */
 
 /* Bytes, aligned to 8: on the device, 0 before and after a pass; and pinned, for the result. */
-enum { SZG_RANGE_WORK_BYTES = 64 };
+enum { SZG_RANGE_WORK_BYTES = 128 };
 
 /* Values on the device. Each pass waits for its result: one round trip. */
 typedef struct szg_value_source_cuda {
@@ -185,6 +244,9 @@ typedef struct szg_map_range_cuda {
 /* Maps the values and finds their extremes, in one pass (mapped_range.cu). */
 szgpu_status szg_map_extremes_cuda(const szg_map_range_cuda *map, const uint64_t *named_fill,
                                    szg_extremes *extremes) SZG_CHECKED;
+/* Surveys inner values of narrow types; leaves none. */
+szgpu_status szg_map_survey_cuda(const szg_map_range_cuda *map, const szg_survey *survey,
+                                 szg_ends *ends) SZG_CHECKED;
 
 SZG_C_END
 

@@ -32,6 +32,20 @@ struct LooksForExtremes {
   }
 };
 
+/* The same for a survey of the results, of which all are looked at alike. */
+template <class Format>
+struct LooksForEnds {
+  typedef SurveyPass<Format> Pass;
+  typedef typename Format::Bits Bits;
+  Pass pass;
+  typename Pass::Found found;
+
+  template <int kCount>
+  __device__ void take(const Bits (&values)[kCount]) {
+    pass.take(values, &found);
+  }
+};
+
 template <class Way, class Look>
 __global__ void __launch_bounds__(MapPolicy::kThreads, MapPolicy::kBlocks<Way>)
     map_reduce_kernel(MapJob<Way> job, Look look, RangeWork *work, RangeResult *result) {
@@ -78,6 +92,32 @@ struct ReduceLaunch {
   }
 };
 
+struct SurveyLaunch {
+  const szg_map_range_cuda *map;
+  const szg_survey *survey;
+  szg_ends *ends;
+
+  template <class Type>
+  szgpu_status run() const {
+    typedef ToInner<Type> Way;
+    typedef typename FormatOf<sizeof(typename Way::To)>::Format Format;
+    auto *const result = (RangeResult *)map->pinned_work;
+    MapJob<Way> const job = map_job_of(map->values, map->value_count, NULL, NULL, Way());
+    LooksForEnds<Format> look = {};
+    look.pass = survey_pass<Format>(survey);
+    unsigned blocks;
+    SZG_TRY(map_blocks(job, &blocks));
+    szg_device_expect(&result->told, 1);
+    map_reduce_kernel<<<blocks, MapPolicy::kThreads, 0, map->device->stream>>>(
+        job, look, (RangeWork *)map->work, result);
+    SZG_TRY_LAUNCH();
+    RangeFound found;
+    SZG_TRY(await_range(map->device, result, &found));
+    *ends = ends_of<Format>(found);
+    return SZGPU_OK;
+  }
+};
+
 struct WidenLaunch {
   ReduceLaunch launch;
   template <class Type>
@@ -104,4 +144,9 @@ szgpu_status szg_map_extremes_cuda(const szg_map_range_cuda *map, const uint64_t
   if (mapping->kind == SZG_MAPPING_LOG)
     return szg::with_log_pair(mapping->outer, mapping->inner, szg::LogLaunch{launch});
   return szg::with_narrow_type(mapping->outer, szg::WidenLaunch{launch});
+}
+
+szgpu_status szg_map_survey_cuda(const szg_map_range_cuda *map, const szg_survey *survey,
+                                 szg_ends *ends) {
+  return szg::with_narrow_type(map->mapping->outer, szg::SurveyLaunch{map, survey, ends});
 }

@@ -32,6 +32,9 @@ typedef struct szg_quantizer {
   double limit;                           /* values with a lattice point have |x / step| below it */
   float bound_f32, step_f32, inverse_f32; /* the same for SZG_ARITHMETIC_F32; bound toward zero */
   float limit_f32;
+  /* Restored values are brought between these, by szg_limit_f64; infinities: no limits. */
+  double least, greatest;
+  float least_f32, greatest_f32;
 } szg_quantizer;
 
 /* Bits of an arithmetic's lattice: 32 or 64. A tile frame may have the 16-bit lattice in place of
@@ -69,7 +72,9 @@ SZG_HD uint64_t szg_bits_of_value(szgpu_dtype dtype, double value) {
 /* Each arithmetic has the same three functions. `lattice` gives the nearest lattice point, or false
  * and q = 0 if there is none: for values beyond the limit, infinities and NaN (the comparison is
  * false for NaN, and we rely on it). `restore` is what decompression computes. `within` says
- * whether the restored value keeps the bound; it too is false for NaN. */
+ * whether the restored value keeps the bound; it too is false for NaN. `value` is what
+ * decompression gives: the restored value, within the limits. Those are of the field's own values,
+ * so they only bring it closer to what it stands for, and the check needs none. */
 
 SZG_HD bool szg_lattice_f32(szg_quantizer const *k, float x, int32_t *q) {
   float const scaled = x * k->inverse_f32;
@@ -79,6 +84,10 @@ SZG_HD bool szg_lattice_f32(szg_quantizer const *k, float x, int32_t *q) {
 }
 
 SZG_HD float szg_restore_f32(szg_quantizer const *k, int32_t q) { return (float)q * k->step_f32; }
+
+SZG_HD float szg_value_f32(szg_quantizer const *k, int32_t q) {
+  return szg_limit_f32(szg_restore_f32(k, q), k->least_f32, k->greatest_f32);
+}
 
 SZG_HD bool szg_within_f32(szg_quantizer const *k, float x, float restored) {
   return fabsf(x - restored) <= k->bound_f32;
@@ -95,6 +104,10 @@ SZG_HD float szg_restore_f32_close(szg_quantizer const *k, int32_t q) {
   return (float)((double)q * k->step);
 }
 
+SZG_HD float szg_value_f32_close(szg_quantizer const *k, int32_t q) {
+  return szg_limit_f32(szg_restore_f32_close(k, q), k->least_f32, k->greatest_f32);
+}
+
 SZG_HD bool szg_within_f32_close(szg_quantizer const *k, float x, float restored) {
   return fabs((double)x - (double)restored) <= k->bound;
 }
@@ -107,6 +120,10 @@ SZG_HD bool szg_lattice_f64(szg_quantizer const *k, double x, int32_t *q) {
 }
 
 SZG_HD double szg_restore_f64(szg_quantizer const *k, int32_t q) { return (double)q * k->step; }
+
+SZG_HD double szg_value_f64(szg_quantizer const *k, int32_t q) {
+  return szg_limit_f64(szg_restore_f64(k, q), k->least, k->greatest);
+}
 
 SZG_HD bool szg_within_f64(szg_quantizer const *k, double x, double restored) {
   return fabs(x - restored) <= k->bound;
@@ -121,6 +138,10 @@ SZG_HD bool szg_lattice_f64_wide(szg_quantizer const *k, double x, int64_t *q) {
 
 SZG_HD double szg_restore_f64_wide(szg_quantizer const *k, int64_t q) {
   return (double)q * k->step;
+}
+
+SZG_HD double szg_value_f64_wide(szg_quantizer const *k, int64_t q) {
+  return szg_limit_f64(szg_restore_f64_wide(k, q), k->least, k->greatest);
 }
 
 #endif

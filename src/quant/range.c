@@ -8,6 +8,7 @@
 
 #include "core/bytes.h"
 #include "core/dispatch.h"
+#include "quant/restored.h"
 
 enum {
   SZG_RANGE_BLOCK = 2048,         /* values checked together; 16 KiB of f64 */
@@ -74,22 +75,40 @@ typedef uint64_t __attribute__((may_alias)) bits_of_f64;
 #define SUFFIX f64
 #include "quant/range.inc"
 
-/* One loop serves both passes: extremes when range_so_far is NULL, else the greatest magnitude up
- * to limit. Another one takes the sample. Minimum and maximum do not depend on which worker saw
- * what. */
+/* One loop serves all passes over the values: the survey, extremes when range_so_far is NULL, else
+ * the greatest magnitude up to limit. Another one takes the sample. Minimum, maximum and sums do
+ * not depend on which worker saw what. */
 typedef struct range_job {
   const szg_value_source *source;
   const uint64_t *named_fill;
   szg_known_fills known;
   const szg_range *range_so_far;
   double limit;
+  const szg_survey *survey; /* NULL: extremes are looked for, or the greatest magnitude */
   szg_extremes by_worker[SZG_MAX_THREADS];
+  szg_ends ends_by_worker[SZG_MAX_THREADS];
 } range_job;
 
-static void include_values(const range_job *job, const void *values, size_t count,
-                           szg_extremes *extremes) {
+/* Leaves out what a pass clears for its workers: there may be many more. */
+static void begin_range_job(const szg_value_source *source, range_job *job) {
+  job->source = source;
+  job->known = known_fills(source->dtype);
+  job->named_fill = NULL;
+  job->range_so_far = NULL;
+  job->survey = NULL;
+  job->limit = 0;
+}
+
+static void include_values(range_job *job, const void *values, size_t count, int worker) {
+  szg_extremes *const extremes = &job->by_worker[worker];
   bool const is_f32 = job->source->dtype == SZGPU_F32;
-  if (job->range_so_far) {
+  if (job->survey) {
+    szg_ends *const ends = &job->ends_by_worker[worker];
+    if (is_f32)
+      survey_values_f32(values, count, job->survey, ends);
+    else
+      survey_values_f64(values, count, job->survey, ends);
+  } else if (job->range_so_far) {
     double const greatest = is_f32
                                 ? greatest_up_to_f32(values, count, job->limit, job->range_so_far)
                                 : greatest_up_to_f64(values, count, job->limit, job->range_so_far);
@@ -110,10 +129,9 @@ static szgpu_status range_part(void *job_pointer, uint64_t part, int worker) {
   uint64_t const start = part * SZG_RANGE_PART_VALUES;
   const uint8_t *values = (const uint8_t *)source->values + start * width;
   size_t count = (size_t)szg_min_u64(SZG_RANGE_PART_VALUES, source->value_count - start);
-  szg_extremes *const extremes = &job->by_worker[worker];
   double block[SZG_RANGE_BLOCK];
   if (!szg_is_mapped(mapping)) {
-    include_values(job, values, count, extremes);
+    include_values(job, values, count, worker);
     return SZGPU_OK;
   }
   size_t const kept_bytes = source->inner_values ? szg_dtype_bytes(mapping->inner) : 0;
@@ -122,7 +140,7 @@ static szgpu_status range_part(void *job_pointer, uint64_t part, int worker) {
   for (size_t done; count > 0; count -= done, values += done * width, inner += done * kept_bytes) {
     done = count < SZG_RANGE_BLOCK ? count : SZG_RANGE_BLOCK;
     szg_values_to_inner(mapping, values, done, inner);
-    include_values(job, inner, done, extremes);
+    include_values(job, inner, done, worker);
   }
   return SZGPU_OK;
 }
@@ -159,21 +177,42 @@ static szgpu_status run_range_pass(range_job *job, szg_part_function of_part, sz
 
 static szgpu_status find_extremes_cpu(const szg_value_source *source, const uint64_t *named_fill,
                                       szg_extremes *extremes) {
-  range_job job = {.source = source, .named_fill = named_fill, .known = known_fills(source->dtype)};
+  range_job job;
+  begin_range_job(source, &job);
+  job.named_fill = named_fill;
   return run_range_pass(&job, range_part, extremes);
 }
 
 static szgpu_status sample_extremes_cpu(const szg_value_source *source, szg_extremes *extremes) {
-  range_job job = {.source = source};
+  range_job job;
+  begin_range_job(source, &job);
   return run_range_pass(&job, sample_part, extremes);
 }
 
 static szgpu_status greatest_up_to_cpu(const szg_value_source *source, const szg_range *range,
                                        double limit, double *greatest) {
-  range_job job = {.source = source, .range_so_far = range, .limit = limit};
+  range_job job;
+  begin_range_job(source, &job);
+  job.range_so_far = range;
+  job.limit = limit;
   szg_extremes total;
   SZG_TRY(run_range_pass(&job, range_part, &total));
   *greatest = total.greatest;
+  return SZGPU_OK;
+}
+
+static szgpu_status survey_cpu(const szg_value_source *source, const szg_survey *survey,
+                               szg_ends *ends) {
+  range_job job;
+  begin_range_job(source, &job);
+  job.survey = survey;
+  szg_threads *const threads = source->where;
+  szg_ends const none = {UINT64_MAX, 0, 0, 0};
+  for (int i = 0; i < threads->count; i++) job.ends_by_worker[i] = none;
+  uint64_t const part_count = szg_div_up(source->value_count, SZG_RANGE_PART_VALUES);
+  SZG_TRY(szg_for_parts(threads, part_count, 0, range_part, &job));
+  *ends = none;
+  for (int i = 0; i < threads->count; i++) szg_ends_merge(&job.ends_by_worker[i], ends);
   return SZGPU_OK;
 }
 
@@ -186,7 +225,9 @@ szg_value_source szg_value_source_mapped_cpu(szg_threads *threads, const szg_map
                             .where = threads,
                             .find_extremes = find_extremes_cpu,
                             .sample_extremes = sample_extremes_cpu,
-                            .greatest_up_to = greatest_up_to_cpu};
+                            .greatest_up_to = greatest_up_to_cpu,
+                            .survey = survey_cpu,
+                            .find_restored = szg_restored_find_cpu};
 }
 
 szg_value_source szg_value_source_cpu(szg_threads *threads, szgpu_dtype dtype, const void *values,
@@ -212,9 +253,12 @@ szg_range szg_range_of_extremes(szgpu_dtype dtype, const uint64_t *named_fill, s
     if (!range.has_fill) {
       range.has_fill = true;
       range.fill_bits = known.bits[i];
-    } else if (isfinite(value)) {
-      szg_extremes_include(&total, value, value); /* only the first of the list is the fill */
+      continue;
     }
+    if (isfinite(value))
+      szg_extremes_include(&total, value, value); /* only the first is the fill */
+    if (range.more_fill_count < SZG_MOST_MORE_FILLS)
+      range.more_fill_bits[range.more_fill_count++] = known.bits[i];
   }
   range.has_values = total.least <= total.greatest;
   if (range.has_values) {

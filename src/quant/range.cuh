@@ -157,6 +157,68 @@ struct ExtremesPass {
   }
 };
 
+/* A thread's share of a survey. In RangeFound, the members of other passes hold the counts. */
+template <class FieldFormat>
+struct SurveyPass {
+  typedef FieldFormat Format;
+  typedef typename Format::Bits Bits;
+  szg_missing missing;
+  Bits low, high; /* ordered */
+
+  struct Found {
+    Bits above, below; /* ordered; ~0 and 0: none */
+    uint64_t low_count, high_count;
+  };
+
+  static __device__ Found nothing() { return {~(Bits)0, 0, 0, 0}; }
+
+  template <int kCount>
+  __device__ void take(const Bits (&bits)[kCount], Found *found) const {
+#pragma unroll
+    for (int i = 0; i < kCount; i++) {
+      typename Format::Value value;
+      memcpy(&value, &bits[i], sizeof value);
+      bool const is_there = (bits[i] & ~Format::kSign) < Format::kInfinity &&
+                            !szg_is_fill(&missing, (uint64_t)bits[i]) &&
+                            !szg_is_invalid(&missing, (double)value);
+      if (!is_there) continue;
+      Bits const key = ordered<Format>(bits[i]);
+      if (key > low && key < found->above) found->above = key;
+      if (key < high && key > found->below) found->below = key;
+      found->low_count += key == low;
+      found->high_count += key == high;
+    }
+  }
+
+  struct Combine {
+    __device__ Found operator()(const Found &a, const Found &b) const {
+      return {a.above < b.above ? a.above : b.above, a.below > b.below ? a.below : b.below,
+              a.low_count + b.low_count, a.high_count + b.high_count};
+    }
+  };
+
+  static __device__ void add(const Found &found, RangeFound *work) {
+    atomicMax(&work->least_complement, (Atomic)(Bits)~found.above);
+    atomicMax(&work->greatest, (Atomic)found.below);
+    if (found.low_count) atomicAdd(&work->fills_seen, (Atomic)found.low_count);
+    if (found.high_count) atomicAdd(&work->greatest_magnitude, (Atomic)found.high_count);
+  }
+};
+
+template <class Format>
+SurveyPass<Format> survey_pass(const szg_survey *survey) {
+  return {*survey->missing, (typename Format::Bits)survey->low,
+          (typename Format::Bits)survey->high};
+}
+
+template <class Format>
+szg_ends ends_of(const RangeFound &found) {
+  typedef typename Format::Bits Bits;
+  uint64_t const above = (Bits)~found.least_complement;
+  return {found.least_complement ? above : UINT64_MAX, found.greatest, found.fills_seen,
+          found.greatest_magnitude};
+}
+
 /* Combines what the threads of all blocks have found; the last block tells the host. */
 template <class Pass, int kThreads>
 __device__ void finish_pass(typename Pass::Found found, RangeWork *work, RangeResult *result) {

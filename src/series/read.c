@@ -22,11 +22,22 @@ szgpu_status szg_series_inspect_at(szgpu_series *series, uint64_t offset, uint64
   }
 }
 
-szgpu_status szgpu_series_inspect(szgpu_series *series, uint64_t index, szgpu_info *info) {
-  SZG_REQUIRE(index < szgpu_series_count(series), SZGPU_BAD_ARGUMENT);
+static szgpu_status inspect_step(szgpu_series *series, uint64_t index, szgpu_info *info) {
+  if (index >= szgpu_series_count(series))
+    return szg_series_fail(series, SZGPU_BAD_ARGUMENT, "there is no step %llu: the series has %llu",
+                           (unsigned long long)index,
+                           (unsigned long long)szgpu_series_count(series));
   szg_step_place const place = *szg_series_place(series, index);
   SZG_TRY(szg_series_inspect_at(series, place.archive_offset, place.archive_bytes, info));
-  return info->archive_bytes == place.archive_bytes ? SZGPU_OK : SZGPU_BAD_DATA;
+  if (info->archive_bytes == place.archive_bytes) return SZGPU_OK;
+  return szg_series_fail(series, SZGPU_BAD_DATA,
+                         "the archive of step %llu is not as long as its record says",
+                         (unsigned long long)index);
+}
+
+szgpu_status szgpu_series_inspect(szgpu_series *series, uint64_t index, szgpu_info *info) {
+  SZG_TRY(szg_series_enter(series, NULL, index));
+  return szg_series_leave(series, inspect_step(series, index, info));
 }
 
 /* ---- from memory ---- */
@@ -50,10 +61,10 @@ static szgpu_status load_archive(szgpu_series *series, const szg_step_place *pla
   return archive->used_bytes == place->archive_bytes ? SZGPU_OK : SZGPU_TRUNCATED;
 }
 
-szgpu_status szgpu_series_read(szgpu_series *series, szgpu_ctx *ctx, uint64_t index, int level,
+static szgpu_status read_field(szgpu_series *series, szgpu_ctx *ctx, uint64_t index, int level,
                                const szgpu_region *region, void *field, size_t field_bytes) {
   szgpu_info info = {.struct_bytes = sizeof info};
-  SZG_TRY(szgpu_series_inspect(series, index, &info));
+  SZG_TRY(inspect_step(series, index, &info));
   szg_step_place const place = *szg_series_place(series, index);
   szg_file_pages const mapping =
       szg_series_file_map(series, place.archive_offset, place.archive_bytes);
@@ -66,6 +77,13 @@ szgpu_status szgpu_series_read(szgpu_series *series, szgpu_ctx *ctx, uint64_t in
       decompress(ctx, archive, place.archive_bytes, level, region, field, field_bytes);
   if (mapping.bytes) szg_series_file_unmap(&mapping);
   return status;
+}
+
+szgpu_status szgpu_series_read(szgpu_series *series, szgpu_ctx *ctx, uint64_t index, int level,
+                               const szgpu_region *region, void *field, size_t field_bytes) {
+  SZG_TRY(szg_series_enter(series, ctx, index));
+  return szg_series_leave(series,
+                          read_field(series, ctx, index, level, region, field, field_bytes));
 }
 
 /* ---- from the store ---- */
@@ -85,12 +103,21 @@ static int read_step(void *user, uint64_t offset, void *bytes, size_t byte_count
                          got_bytes) != SZGPU_OK;
 }
 
-szgpu_status szgpu_series_read_stream(szgpu_series *series, szgpu_ctx *const *ctxs, int ctx_count,
-                                      uint64_t index, const szgpu_sink *sink) {
+static szgpu_status read_stream(szgpu_series *series, szgpu_ctx *const *ctxs, int ctx_count,
+                                uint64_t index, const szgpu_sink *sink) {
   szgpu_info info = {.struct_bytes = sizeof info};
   uint64_t archive_bytes;
-  SZG_TRY(szgpu_series_inspect(series, index, &info));
+  SZG_TRY(inspect_step(series, index, &info));
   step_source step = {series, *szg_series_place(series, index)};
   szgpu_source const source = {.read = read_step, .user = &step};
-  return szgpu_decompress_stream(ctxs, ctx_count, &source, sink, &archive_bytes);
+  szgpu_status const status =
+      szgpu_decompress_stream(ctxs, ctx_count, &source, sink, &archive_bytes);
+  return status == SZGPU_SOURCE_FAILED ? szg_series_blame_store(series, status) : status;
+}
+
+szgpu_status szgpu_series_read_stream(szgpu_series *series, szgpu_ctx *const *ctxs, int ctx_count,
+                                      uint64_t index, const szgpu_sink *sink) {
+  szgpu_ctx *const ctx = ctxs && ctx_count > 0 ? ctxs[0] : NULL;
+  SZG_TRY(szg_series_enter(series, ctx, index));
+  return szg_series_leave(series, read_stream(series, ctxs, ctx_count, index, sink));
 }

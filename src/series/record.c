@@ -16,6 +16,10 @@ static uint64_t bytes_with_name(uint64_t name_bytes) {
 
 uint64_t szg_record_bytes(const szg_record *record) { return bytes_with_name(record->name_bytes); }
 
+uint64_t szg_record_bytes_by_head(const uint8_t *bytes) {
+  return bytes_with_name(szg_load_u32(bytes + 40));
+}
+
 /* Over the whole record, with zeros in place of the checksum. */
 static uint64_t checksum_of(const uint8_t *bytes, uint64_t record_bytes) {
   uint8_t copy[SZG_RECORD_MOST_BYTES];
@@ -72,7 +76,8 @@ szgpu_status szg_record_read(const uint8_t *bytes, size_t byte_count, uint64_t o
   bool const has_magic = memcmp(bytes, SZG_SERIES_MAGIC, magic_bytes) == 0;
   *record = (szg_record){0};
   /* After a loss of power a file can have zeros where nothing was written. */
-  SZG_REQUIRE(has_magic || (offset > 0 && are_zero(bytes, magic_bytes)),
+  bool const may_be_zero = offset > 0 || byte_count <= SZG_MAGIC_BYTES;
+  SZG_REQUIRE(has_magic || (may_be_zero && are_zero(bytes, magic_bytes)),
               offset > 0 ? SZGPU_BAD_DATA : SZGPU_NOT_A_SERIES);
   SZG_REQUIRE(byte_count < 12 || szg_load_u32(bytes + 8) <= SZG_SERIES_VERSION,
               SZGPU_NEWER_VERSION);

@@ -23,6 +23,9 @@ typedef struct szg_record {
 /* The size of the record, a multiple of SZG_ALIGNMENT. */
 uint64_t szg_record_bytes(const szg_record *record);
 
+/* The same by the first SZG_RECORD_HEAD_BYTES bytes of any record, which may claim anything. */
+uint64_t szg_record_bytes_by_head(const uint8_t *bytes);
+
 /* Writes szg_record_bytes bytes. */
 void szg_record_write(const szg_record *record, uint8_t *bytes);
 

@@ -4,6 +4,7 @@
 #include "series/series.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "core/bytes.h"
 
@@ -12,7 +13,8 @@ const szg_step_place *szg_series_place(const szgpu_series *series, uint64_t inde
 }
 
 uint64_t szgpu_series_count(const szgpu_series *series) {
-  return series ? series->places.used_bytes / sizeof(szg_step_place) : 0;
+  if (!series || series->process != getpid()) return 0;
+  return __atomic_load_n(&series->places.used_bytes, __ATOMIC_ACQUIRE) / sizeof(szg_step_place);
 }
 
 szgpu_status szg_series_load(szgpu_series *series, uint64_t offset, void *bytes, size_t byte_count,
@@ -32,7 +34,7 @@ static szgpu_status read_record(szgpu_series *series, uint64_t offset, uint64_t 
   size_t got_bytes;
   *record = (szg_record){0};
   SZG_TRY(szg_series_load(series, offset, bytes, wanted, &got_bytes));
-  SZG_REQUIRE(got_bytes == wanted, SZGPU_SOURCE_FAILED);
+  SZG_REQUIRE(got_bytes == wanted, SZGPU_TRUNCATED);
   return szg_record_read(bytes, wanted, offset, series_bytes, record);
 }
 
@@ -56,11 +58,13 @@ szgpu_status szg_series_scan(szgpu_series *series, uint64_t byte_count) {
   return SZGPU_OK;
 }
 
-void szg_series_release(szgpu_series *series) {
-  szg_buffer_release(&series->places);
-  szg_buffer_release(&series->bytes);
-  szg_buffer_release(&series->archive);
-  szg_free(series);
+/* NULL if memory is out. */
+static szgpu_series *make_series(void) {
+  szgpu_series *const series = szg_allocate_zeroed(sizeof *series);
+  if (!series) return NULL;
+  series->self = series;
+  series->process = getpid();
+  return series;
 }
 
 szgpu_status szgpu_series_open(szgpu_series **series, const szgpu_store *store,
@@ -69,7 +73,7 @@ szgpu_status szgpu_series_open(szgpu_series **series, const szgpu_store *store,
   *series = NULL;
   SZG_REQUIRE(store && store->read, SZGPU_BAD_ARGUMENT);
   SZG_REQUIRE(!store->write == !store->sync && !store->write == !store->cut, SZGPU_BAD_ARGUMENT);
-  szgpu_series *const made = szg_allocate_zeroed(sizeof *made);
+  szgpu_series *const made = make_series();
   SZG_REQUIRE(made, SZGPU_OUT_OF_MEMORY);
   made->store = *store;
   szgpu_status const status = szg_series_scan(made, byte_count);
@@ -86,27 +90,24 @@ szgpu_status szgpu_series_open_file(szgpu_series **series, const char *path,
   SZG_REQUIRE(series, SZGPU_BAD_ARGUMENT);
   *series = NULL;
   SZG_REQUIRE(path && access <= SZGPU_SERIES_APPEND, SZGPU_BAD_ARGUMENT);
-  szgpu_series *const made = szg_allocate_zeroed(sizeof *made);
+  szgpu_series *const made = make_series();
   SZG_REQUIRE(made, SZGPU_OUT_OF_MEMORY);
-  uint64_t byte_count = 0;
-  szgpu_status status = szg_series_file_open(made, path, access, &byte_count);
-  if (status == SZGPU_OK) status = szg_series_scan(made, byte_count);
+  szgpu_status status = szg_series_file_open(made, path, access);
+  if (status == SZGPU_OK) status = szg_series_scan(made, made->file.byte_count);
   if (error_number) *error_number = made->file.error_number;
   if (status == SZGPU_OK)
     *series = made;
   else
-    szgpu_series_close(made);
+    szg_series_release(made);
   return status;
-}
-
-void szgpu_series_close(szgpu_series *series) {
-  if (!series) return;
-  if (series->has_file) szg_series_file_close(&series->file, szgpu_series_count(series) > 0);
-  szg_series_release(series);
 }
 
 int szgpu_series_errno(const szgpu_series *series) {
   return series && series->has_file ? series->file.error_number : 0;
+}
+
+int szgpu_series_descriptor(const szgpu_series *series) {
+  return series && series->has_file ? series->file.descriptor : -1;
 }
 
 void szg_series_describe(const szg_record *record, szgpu_step *step) {
@@ -118,7 +119,7 @@ void szg_series_describe(const szg_record *record, szgpu_step *step) {
 
 static bool is_struct(const szgpu_step *step) { return step && step->struct_bytes >= sizeof *step; }
 
-szgpu_status szgpu_series_step(szgpu_series *series, uint64_t index, szgpu_step *step) {
+static szgpu_status describe_step(szgpu_series *series, uint64_t index, szgpu_step *step) {
   SZG_REQUIRE(is_struct(step) && index < szgpu_series_count(series), SZGPU_BAD_ARGUMENT);
   const szg_step_place *const place = szg_series_place(series, index);
   const szg_step_place *const before = index > 0 ? place - 1 : NULL;
@@ -133,12 +134,18 @@ szgpu_status szgpu_series_step(szgpu_series *series, uint64_t index, szgpu_step 
   return SZGPU_OK;
 }
 
+szgpu_status szgpu_series_step(szgpu_series *series, uint64_t index, szgpu_step *step) {
+  SZG_TRY(szg_series_enter(series, NULL, index));
+  return szg_series_leave(series, describe_step(series, index, step));
+}
+
 szgpu_status szgpu_series_end(const szgpu_series *series, szgpu_step *step) {
   SZG_REQUIRE(series && (!step || is_struct(step)), SZGPU_BAD_ARGUMENT);
+  SZG_TRY(szg_series_take(series->self, NULL));
   if (step) {
     szg_record const none = {0};
     szg_series_describe(series->end_status == SZGPU_OK ? &none : &series->end_record, step);
     step->archive_offset = series->end_offset;
   }
-  return series->end_status;
+  return szg_series_give_back(series->self, series->end_status);
 }

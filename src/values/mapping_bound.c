@@ -71,22 +71,64 @@ static bool is_within(double less, double greater, double bound) {
   return difference < bound || (difference == bound && left <= 0.0);
 }
 
+/* The last of the numbers from one on, up to `end`, of which all are alike: within bound of the
+ * value, which is not greater, if are_above; else out of bound of it, which is not less. */
+static int last_alike(szgpu_dtype dtype, double value, double bound, bool are_above, int from,
+                      int end) {
+  int last = from, step = 1;
+  bool is_growing = true;
+  while (step > 0) {
+    double const half = last + step <= end ? half_at(dtype, last + step) : 0;
+    bool const is_alike = last + step <= end && (are_above ? is_within(value, half, bound)
+                                                           : !is_within(half, value, bound));
+    if (is_alike) last += step;
+    is_growing = is_growing && is_alike;
+    step = is_growing ? 2 * step : step / 2;
+  }
+  return last;
+}
+
+/* The last number of a row of evenly spaced ones that the number is in. */
+static int last_of_row(szgpu_dtype dtype, int number) {
+  int const row = dtype == SZGPU_F16 ? 1 << 10 : 1 << 7;
+  return number >= 0 ? (number / row + 1) * row - 1 : number / row * row;
+}
+
+/* The same for the gaps behind numbers, all of them below the largest half. */
+static int last_of_gaps(szgpu_dtype dtype, int number) {
+  int const last = number >= 0 ? last_of_row(dtype, number) : last_of_row(dtype, number + 1) - 1;
+  int const top = top_number(dtype);
+  return last < top ? last : top - 1;
+}
+
 /* The least distance at which a half x of these magnitudes, moved up, would be rounded to one out
  * of bound: up to the middle between the last half within bound and the next one. Moving down is
  * the same by symmetry. Nothing is beyond the largest half, because narrowing stays there. The last
- * half within bound rises with x. INFINITY: no distance is too far. */
+ * half within bound rises with x.
+ *
+ * Among those x that have the same last half, the greatest has the least distance. If they go on
+ * evenly, and so do the last halves, the distance is the same for each last half: one spacing is a
+ * multiple of the other. So one x is enough for all up to where either spacing changes. The
+ * differences of such x and their last halves are equal, so they are rounded alike. INFINITY: no
+ * distance is too far. */
 static double least_distance_out(szgpu_dtype dtype, double bound, int last_number) {
   int const top = top_number(dtype);
   double least = INFINITY;
   int within = -last_number;
-  for (int number = -last_number; number <= last_number; number++) {
-    double const value = half_at(dtype, number);
-    if (within < number) within = number;
-    while (within < top && is_within(value, half_at(dtype, within + 1), bound)) within++;
+  for (int number = -last_number; number <= last_number;) {
+    within = last_alike(dtype, half_at(dtype, number), bound, true,
+                        within < number ? number : within, top);
     if (within == top) break; /* so it is for all that follow */
+    int const last =
+        last_alike(dtype, half_at(dtype, within + 1), bound, false, number, last_number);
+    double const value = half_at(dtype, last);
     double const distance =
         0.5 * (half_at(dtype, within) - value) + 0.5 * (half_at(dtype, within + 1) - value);
     if (distance < least) least = distance;
+    int const row = last_of_row(dtype, number), end = row < last_number ? row : last_number;
+    double const beyond = half_at(dtype, last_of_gaps(dtype, within) + 1);
+    int const even = last_alike(dtype, beyond, bound, false, number, end);
+    number = (last > even ? last : even) + 1;
   }
   return least;
 }
@@ -113,10 +155,11 @@ double szg_mapping_inner_bound(const szg_mapping *mapping, double bound, double 
 
 bool szg_mapping_has_value(const szg_mapping *mapping, double value) {
   limits of;
-  if (mapping->kind != SZG_MAPPING_WIDEN) return true;
+  if (mapping->outer == SZGPU_F64) return true;
+  if (mapping->outer == SZGPU_F32) return !(fabs(value) >= 0x1.ffffffp127) || isinf(value);
   if (find_limits(mapping->outer, &of))
     return value >= of.least && value <= of.greatest && value == rint(value);
-  /* Up to half a spacing above the largest half, as IEEE 754 rounds. */
+  /* As of f32: up to half a spacing above the largest half, as IEEE 754 rounds. */
   int const top = top_number(mapping->outer);
   double const largest = half_at(mapping->outer, top);
   double const spacing = largest - half_at(mapping->outer, top - 1);

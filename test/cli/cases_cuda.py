@@ -185,8 +185,9 @@ class WithoutADevice(CliTest):
 
     def test_what_is_no_archive_is_refused_as_such(self):
         self.write("bad.szg", bytes(200))
-        self.assert_refused(["-x", "-b", "cuda", "bad.szg"], 3, "bad.szg: the data do not begin as "
-                            "an szgpu archive does; name a file that szgpu -z made")
+        self.assert_refused(["-x", "-b", "cuda", "bad.szg"], 3, "bad.szg: the data are not an "
+                                                                "szgpu archive; name a file that "
+                                                                "szgpu -z made")
 
     def test_small_fields_go_to_the_cpu_without_a_note(self):
         name = self.field()

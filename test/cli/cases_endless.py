@@ -14,7 +14,8 @@ from harness import CliTest, wave
 BOUND = ("-e", "1e-3")
 MOST_BYTES = 1 << 20  # that a pipe and the first reads may take beyond what is wanted
 DAMAGED = "a checksum does not match: the archive is damaged; replace it with an intact copy"
-TRAILING = "there are bytes after the end of the archive; copy it again, without what follows it"
+TRAILING = ("there are bytes after the end of the archive; copy it again, without the bytes that "
+            "follow it")
 
 
 def npy(array):
@@ -54,14 +55,15 @@ class Endless(CliTest):
 
     def test_no_archive(self):
         for arguments in (["-l", "-"], ["-xo", "out", "-"]):
-            self.assert_refused_early(arguments, 3, "the data do not begin as an szgpu archive "
-                                      "does; name a file that szgpu -z made", b"", b"y\n" * 1000)
+            self.assert_refused_early(arguments, 3, "the data are not an szgpu archive; name a "
+                                                    "file that szgpu -z made", b"", b"y\n" * 1000)
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_a_device(self):
         for arguments in (["-l"], ["-xo", "out"]):
-            self.assert_refused([*arguments, "/dev/zero"], 3, "/dev/zero: the data do not begin as "
-                                "an szgpu archive does; name a file that szgpu -z made")
+            self.assert_refused([*arguments, "/dev/zero"], 3, "/dev/zero: the data are not an "
+                                                              "szgpu archive; name a file that "
+                                                              "szgpu -z made")
 
     def test_bytes_after_an_archive(self):
         archive = self.read(self.archive())
@@ -150,4 +152,5 @@ class InPieces(CliTest):
         for kept in (3, 8, 11, 100, 137, 143, 144, len(archive) - 1):
             result = self.run_szgpu("-l", "-", stdin=archive[:kept])
             self.assertEqual((result.code, result.err), (3, "szgpu: standard input: the archive "
-                             "ends before its own size says; replace it with an intact copy\n"))
+                                                            "is shorter than its header says; "
+                                                            "replace it with an intact copy\n"))

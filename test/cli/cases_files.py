@@ -24,7 +24,7 @@ with open(sys.argv[1], "r+b") as file, open(sys.argv[2], "rb") as other:
         for version in versions:
             mapped[:] = version
 """
-NOTE = "warning: no dims given, so its {} values are taken as one row; give them with -d"
+NOTE = "warning: no dims given, so its {} values are treated as one row; give them with -d"
 
 
 class Names(CliTest):
@@ -83,7 +83,7 @@ class Shapes(CliTest):
         result = self.succeed("-z", "-f", *BOUND, *options, name)
         note = f"szgpu: {name}: {NOTE.format(count)}\n"
         told = self.succeed_json("-l", name + ".szg")
-        self.assertEqual("taken as one row" in result.err, result.err == note)
+        self.assertEqual("treated as one row" in result.err, result.err == note)
         return told["dims"], result.err == note
 
     def test_the_option_comes_first(self):

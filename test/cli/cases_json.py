@@ -17,6 +17,8 @@ IS_TYPE = {
     "number or null": lambda x: x is None or type(x) in (int, float),
     "boolean": lambda x: isinstance(x, bool),
     "list of texts": lambda x: isinstance(x, list) and all(isinstance(each, str) for each in x),
+    "list of numbers or null": lambda x: isinstance(x, list) and all(
+        each is None or type(each) in (int, float) for each in x),
     "list of counts": lambda x: isinstance(x, list) and all(type(each) is int for each in x),
     "list of objects": lambda x: isinstance(x, list) and all(isinstance(each, dict) for each in x),
 }
@@ -72,8 +74,10 @@ class Json(CliTest):
                 with self.subTest(arguments=arguments, name=name):
                     self.assertTrue(IS_TYPE[types[name]](value), (types[name], value))
             seen |= set(found)
-        # fill_from: see cases_hdf5
-        self.assertEqual(set(types) - seen, {"fill_from"})
+        # Of datasets: see cases_missing.
+        self.assertEqual(set(types) - seen, {
+            "fill_from", "fills_from", "valid_least", "valid_greatest", "scale_factor",
+            "add_offset", "unpacked_bound"})
 
     def test_errors_have_these_members_alone(self):
         for arguments, found in self.objects():

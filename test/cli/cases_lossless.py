@@ -357,8 +357,9 @@ class Decoders(CliTest):
 
     def test_an_archive_without_gaps_has_version_3_and_two_sections_less(self):
         gaps = {"gap array", "sequence codes"}
-        with_gaps = self.succeed_json("-l", self.archive("a_100x90.f32", *LINEAR, dims=(100, 90)))
-        without = self.succeed_json("-l", self.archive("b_100x90.f32", *LINEAR, "--no-gap",
+        options = ["-m", "abs", *LINEAR]
+        with_gaps = self.succeed_json("-l", self.archive("a_100x90.f32", *options, dims=(100, 90)))
+        without = self.succeed_json("-l", self.archive("b_100x90.f32", *options, "--no-gap",
                                                        dims=(100, 90)))
         self.assertEqual((with_gaps["format_version"], without["format_version"]), (1, 3))
         names = [{section["name"] for section in told["frame_list"][0]["sections"]}

@@ -248,11 +248,12 @@ class Refusals(CliTest):
         self.succeed("-z", "-e", "1e-3", "--memory", SIZE, name)
         content = self.read(name + ".szg")
         end = len(content)
-        cases = ((content[:end // 2], "the archive ends before its own size says"),
+        cases = ((content[:end // 2], "the archive is shorter than its header says"),
                  (content + b"x", "there are bytes after the end of the archive"),
                  (content[:end - 9] + b"?" + content[end - 8:], "a checksum does not match"),
-                 (b"x" + content[1:], "the data do not begin as an szgpu archive does"),
-                 (content[:100], "the archive ends before its own size says"), (b"", "the archive"))
+                 (b"x" + content[1:], "the data are not an szgpu archive"),
+                 (content[:100], "the archive is shorter than its header says"),
+                 (b"", "the archive"))
         for damaged, sentence in cases:
             self.write("damaged.szg", damaged)
             before = self.snapshot()

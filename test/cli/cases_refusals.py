@@ -105,7 +105,7 @@ class Values(CliTest):
 
     def test_a_fill_value_that_is_no_number(self):
         self.refused("-e", "1e-3", "--fill", "none", sentence="--fill none is not a number; "
-                     "give it as in --fill -9999 or --fill nan")
+                     "give it as in --fill -9999 or --fill nan,1e20")
 
     def test_a_greatest_magnitude_that_is_none(self):
         for text in ("-3", "0", "inf", "nan", "x"):
@@ -148,9 +148,9 @@ class Usage(CliTest):
                             "no file was given; name at least one, or - for standard input")
 
     def test_unknown_options(self):
-        self.assert_refused(["-zk"], 1, "-k is not an option; see szgpu --help")
-        self.assert_refused(["--fast"], 1, "--fast is not an option; see szgpu --help")
-        self.assert_refused(["--fast=1"], 1, "--fast=1 is not an option; see szgpu --help")
+        self.assert_refused(["-zu"], 1, "-u is not an option; see szgpu --help")
+        self.assert_refused(["--quick"], 1, "--quick is not an option; see szgpu --help")
+        self.assert_refused(["--quick=1"], 1, "--quick=1 is not an option; see szgpu --help")
 
     def test_options_without_their_value(self):
         self.assert_refused(["-z", "-e"], 1, "-e needs a value; see szgpu --help")
@@ -343,8 +343,17 @@ class Inputs(CliTest):
 
     def test_an_empty_file(self):
         self.write("a.f32", b"")
-        self.assert_refused(["-z", "-e", "1e-3", "a.f32"], 1,
-                            "a.f32: is empty; there is nothing to compress")
+        for options, reason in ((["-z", "-e", "1e-3", "-d", "4"], "it has none of the values of "
+                                 "-d; leave -d out"),
+                                (["-z", "--target-ratio", "3"], "no bound gives a ratio; use -e"),
+                                (["--sweep", "1e-2"], "there are no bounds to compare; leave it "
+                                 "out")):
+            self.assert_refused([*options, "a.f32"], 1, f"a.f32: is empty, so {reason}")
+        self.assert_refused(["-z", "-e", "1e-3", "--strict", "a.f32"], 1,
+                            "a.f32: is empty, and restored as such; check it, or leave it out")
+        self.write("a.dat", b"")
+        self.assert_refused(["-z", "-e", "1e-3", "a.dat"], 1, "a.dat: has an unknown type; give it "
+                            "with -t, as in -t f32")
 
     def test_a_file_that_is_not_there(self):
         self.assert_refused(["-z", "-e", "1e-3", "a.f32"], 2, "a.f32: cannot be read: "
@@ -367,9 +376,10 @@ class Inputs(CliTest):
                             "to restore it, or -f to compress it again")
 
     def test_restoring_a_name_without_szg(self):
-        name = self.field()
-        self.assert_refused(["-x", name], 1,
-                            f"{name}: does not end in .szg; name the output with -o")
+        name = self.archive()
+        os.rename(self.path(name), self.path("archive"))
+        self.assert_refused(["-x", "archive"], 1,
+                            "archive: does not end in .szg; name the output with -o")
 
 
 class Archives(CliTest):
@@ -383,25 +393,25 @@ class Archives(CliTest):
 
     def test_another_file(self):
         self.refused(b"no archive, but a text that is long enough to be one" * 4,
-                     "the data do not begin as an szgpu archive does; name a file that szgpu -z "
+                     "the data are not an szgpu archive; name a file that szgpu -z "
                      "made")
 
     def test_an_archive_of_a_newer_version(self):
         content = bytearray(self.read(self.archive()))
-        content[8:12] = struct.pack("<I", 8)
+        content[8:12] = struct.pack("<I", 99)
         self.refused(bytes(content), "the archive was written by a newer format version; read it "
                      "with a newer szgpu")
 
     def test_trailing_bytes(self):
         self.refused(self.read(self.archive()) + b"\0",
-                     "there are bytes after the end of the archive; copy it again, without what "
-                     "follows it")
+                     "there are bytes after the end of the archive; copy it again, without the "
+                     "bytes that follow it")
 
     def test_sections_that_reach_past_the_file(self):
         content = self.read(self.archive())
         for kept_bytes in (len(content) - 1, len(content) // 2, 40, 8, 1, 0):
             with self.subTest(kept_bytes):
-                self.refused(content[:kept_bytes], "the archive ends before its own size says; "
+                self.refused(content[:kept_bytes], "the archive is shorter than its header says; "
                              "replace it with an intact copy")
 
     def test_a_damaged_header(self):

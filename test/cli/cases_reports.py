@@ -76,8 +76,9 @@ class Lines(CliTest):
             for line in (self.succeed("-l", name + ".szg").out.splitlines()[0],
                          self.succeed("-xf", "-o", "out", name + ".szg").out.split(" -> ")[0]):
                 self.assertEqual(line, shown + ".szg")
-            self.assertEqual(self.run_szgpu("-l", name).err, f"szgpu: {shown}: the data do not "
-                             "begin as an szgpu archive does; name a file that szgpu -z made\n")
+            self.assertEqual(self.run_szgpu("-l", name).err, f"szgpu: {shown}: the data are not "
+                                                             f"an szgpu archive; name a file that "
+                                                             f"szgpu -z made\n")
 
     def test_json_is_whole_and_holds_no_control_characters(self):
         for name, shown in self.NAMES:
@@ -190,15 +191,37 @@ class Listings(CliTest):
         out = self.succeed("-l", self.archive("wave_10x20.f32", "--predictor", "lorenzo")).out
         self.assertRegex(out, r"\Awave_10x20\.f32\.szg\n  field    f32 10x20\n  size     800 B -> "
                          r"[^\n]+, ratio [0-9.]+\n  bound    rel 0\.001, absolute [^\n]+\n")
-        self.assertRegex(out, r"\n  format   version 2, tile layout, 1 frame of [0-9]+ rows\n")
+        self.assertRegex(out, r"\n  limits   -0\.9998\d+ to 1\.000\d+\n  format   version 8, tile "
+                         r"layout, 1 frame of [0-9]+ rows\n")
         self.assertRegex(out, r"\n  frame 0: rows 0:10, [^\n]+ bytes\n    [^\n]+ of +[0-9]+ bytes at "
                          r"[0-9]+\n")
+
+    def test_a_listing_tells_the_limits(self):
+        """Rain: restored values are not below 0, and both limits are the field's own."""
+        field = np.maximum(np.sin(np.arange(20000) / 40), 0).astype("<f4")
+        self.write("rain.f32", field.tobytes())
+        self.succeed("-zq", "-e", "1e-2", "-d", "20000", "rain.f32")
+        told, out = self.succeed_json("-l", "rain.f32.szg"), self.succeed("-l", "rain.f32.szg").out
+        self.assertEqual((told["has_limits"], told["least"], told["greatest"]),
+                         (True, 0, float(field.max())))
+        self.assertIn(f"\n  limits   0 to {field.max():g}\n", out)
+        self.succeed("-xq", "-o", "back", "rain.f32.szg")
+        restored = np.frombuffer(self.read("back"), "<f4")
+        self.assertEqual((restored.min(), restored.max() <= field.max()), (0, True))
+        self.assertFalse(np.signbit(restored).any())
+        for options in (("-m", "abs", "-e", "1e-2"), ("-m", "pwrel", "-e", "1e-2"),
+                        ("-m", "lossless")):
+            with self.subTest(options):
+                self.succeed("-zqf", *options, "-d", "20000", "rain.f32")
+                told = self.succeed_json("-l", "rain.f32.szg")
+                self.assertEqual((told["has_limits"], "least" in told), (False, False))
+                self.assertNotIn("limits", self.succeed("-l", "rain.f32.szg").out)
 
     def test_a_listing_tells_the_layout(self):
         told = {}
         for layout, version in (("tile", 2), ("linear", 1)):
-            name = self.archive(f"{layout}_128x64.f32", "--layout", layout, "--predictor",
-                                "lorenzo", dims=(128, 64))
+            name = self.archive(f"{layout}_128x64.f32", "-m", "abs", "--layout", layout,
+                                "--predictor", "lorenzo", dims=(128, 64))
             out = self.succeed("-l", name).out
             self.assertIn(f"\n  format   version {version}, {layout} layout, 1 frame of", out)
             self.assertIn(f"\n  frame 0: rows 0:128, {layout} along ", out)
@@ -214,7 +237,8 @@ class Listings(CliTest):
         self.assertGreater(linear["radius"], 0)
 
     def test_a_listing_tells_the_predictor(self):
-        name = self.archive("a_130x200.f32", "--predictor", "interpolation", dims=(130, 200))
+        name = self.archive("a_130x200.f32", "-m", "abs", "--predictor", "interpolation",
+                            dims=(130, 200))
         out, told = self.succeed("-l", name).out, self.succeed_json("-l", name)
         frame, = told["frame_list"]
         self.assertEqual((told["format_version"], frame["kind"], frame["predictor"],

@@ -136,14 +136,15 @@ class Refusals(CliTest):
                 (("-z", *BASE, "--append", "a.szgs", "-o", "b", "wave_10x20.f32"),
                  "wave_10x20.f32: -o cannot be used with --append; leave one of them out"),
                 (("-z", *BASE, "--append", "-", "wave_10x20.f32"),
-                 "wave_10x20.f32: --append - is no file; name the series"),
+                 "wave_10x20.f32: --append - is not a file; name the series"),
                 (("-z", *BASE, "--time", "1", "wave_10x20.f32"),
-                 "wave_10x20.f32: --time is of a step; add --append or leave it out"),
+                 "wave_10x20.f32: --time belongs to a step of a series; add --append or leave it "
+                 "out"),
                 (("-z", *BASE, "--append", "a.szgs", "--time", "nan", "wave_10x20.f32"),
                  "wave_10x20.f32: --time nan is not a finite number; give the time of the step as "
                  "in --time 0.25"),
                 (("-z", *BASE, "--append", "a.szgs", "--time", "1", "a", "b"),
-                 "--time is of a single step; append the files one by one"),
+                 "--time is for one step; append the files one by one"),
                 (("-x", "--step", "1,2", "a.szgs"),
                  "a.szgs: --step 1,2 is not a step or a range of steps; give them as in --step 7, "
                  "--step 3:8 or --step -1"),
@@ -155,21 +156,21 @@ class Refusals(CliTest):
 
     def test_what_is_no_series(self):
         archive = self.archive()
-        not_a_series = ("the data do not begin as a series of steps does; name a file that szgpu "
+        not_a_series = ("the data are not a series of steps; name a file that szgpu "
                         "-z --append made")
         self.write("zeros", bytes(4096))
         for name in (archive, "zeros", "wave_10x20.f32"):
             self.assert_refused(("-z", *BASE, "--append", name, "wave_10x20.f32"), 3,
                                 f"{name}: {not_a_series}")
             self.assert_refused(("-x", "--step", "0", "-o", "b", name), 1,
-                                f"{name}: is not a series in a file; leave --step out")
+                                f"{name}: is not a series file; leave out --step")
         os.mkdir(self.path("folder"))
         self.assert_refused(("-z", *BASE, "--append", "folder", "wave_10x20.f32"), 2,
                             "folder: cannot be written: Is a directory; check the file and its "
                             "folder")
         os.mkfifo(self.path("pipe"))
         self.assert_refused(("-z", *BASE, "--append", "pipe", "wave_10x20.f32"), 2,
-                            "pipe: is not a file; name a file, or one that is to be made")
+                            "pipe: is not a file; name an existing series or a new file")
 
     def test_a_failing_input_makes_no_series(self):
         self.assert_refused(("-z", *BASE, "--append", "a.szgs", "none.f32"), 2,
@@ -186,10 +187,10 @@ class Refusals(CliTest):
                             "run.szgs: already ends in .szgs; use -x to restore it, or -f to "
                             "compress it again")
         self.assert_refused(("-x", "-o", "b", "run.szgs"), 1,
-                            "run.szgs: has 2 steps to restore, and -o is for one; name it as in "
-                            "--step 7")
+                            "run.szgs: has 2 steps to restore, and -o names one output; choose a "
+                            "step with --step N")
         self.assert_refused(("-x", "--step", "2", "run.szgs"), 1,
-                            "run.szgs: has 2 steps, but --step asks for 2; give some within 0:2")
+                            "run.szgs: has 2 steps, but --step asks for 2; choose from 0:2")
         os.rename(self.path("run.szgs"), self.path("run"))
         self.assert_refused(("-x", "run"), 1,
                             "run: does not end in .szgs; name the output with -o")
@@ -197,8 +198,8 @@ class Refusals(CliTest):
                             "from a pipe; name the file", stdin=self.read("run"))
 
 
-UNFINISHED = ("is not finished: an append is at work or was cut off; the next --append takes its "
-              "place\n")
+UNFINISHED = ("is unfinished: an append is running or was interrupted; the next --append replaces "
+              "it\n")
 
 
 class Cuts(SeriesTest):
@@ -215,8 +216,8 @@ class Cuts(SeriesTest):
         fields = self.begun()
         self.assert_steps(fields)
         listing = self.succeed("-l", "run.szgs").out
-        self.assertTrue(listing.endswith("  step 1 is not finished: an append is at work or was "
-                                         "cut off\n"), listing)
+        self.assertTrue(listing.endswith("  step 1 is unfinished: an append is running or was "
+                                         "interrupted\n"), listing)
         self.assertFalse(self.succeed_json("-l", "run.szgs")["is_finished"])
         for arguments in (("--test",), ("-xf",)):
             result = self.run_szgpu(*arguments, "run.szgs")
@@ -225,8 +226,8 @@ class Cuts(SeriesTest):
         self.assert_refused(("-x", "--step", "1", "run.szgs"), 3,
                             f"run.szgs: step 1 {UNFINISHED[:-1]}")
         result = self.succeed("-z", "--append", "run.szgs", *BASE, "rho_1_10x20.f32")
-        self.assertEqual(result.err, "szgpu: note: run.szgs: step 1 was not finished; this append "
-                         "takes its place\n")
+        self.assertEqual(result.err, "szgpu: note: run.szgs: step 1 was unfinished; this append "
+                                     "replaced it\n")
         self.assertEqual(self.succeed("--test", "run.szgs").out, "run.szgs: OK, 2 of 2 steps\n")
 
     def test_killed_at_any_moment(self):
@@ -304,9 +305,85 @@ class Cuts(SeriesTest):
                                 preexec_fn=limit_files)
         self.assertEqual((result.code, result.err),
                          (2, "szgpu: run.szgs: cannot be written: File too large; raise the limit "
-                          "on file sizes or name another folder with -o\n"), result)
+                          "on file sizes or name a series in another folder\n"), result)
         self.assertEqual(self.read("run.szgs"), before)
         self.assert_steps(fields)
+
+    def test_a_full_disk_of_temporary_files(self):
+        """-o was the remedy, which --append refuses."""
+        self.steps(1)
+        self.write("noise_10x10000.f32", np.random.default_rng(1).random(100000, "f4").tobytes())
+
+        def limit_files():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (50000, 50000))
+
+        for options, stdin in ((["noise_10x10000.f32"], b""),
+                               (["-d", "10x10000", "-t", "f32", "-"],
+                                self.read("noise_10x10000.f32"))):
+            result = self.run_szgpu("-z", "--append", "run.szgs", *BASE, "--memory", "100M", *options,
+                                    stdin=stdin, preexec_fn=limit_files)
+            self.assertEqual(result.code, 2)
+            self.assertRegex(result.err, "temporary file: File too large; raise the limit on file "
+                             "sizes or name another folder with TMPDIR\n$")
+
+    def test_a_full_standard_output(self):
+        """The exit code was 2, as if the step were not there."""
+        fields = self.steps(1)
+        for options, warning in (((), True), (("--json",), True), (("-q",), False)):
+            with open("/dev/full", "wb") as device:
+                process = self.start("-z", "--append", "run.szgs", *options, *BASE,
+                                     "rho_0_10x20.f32", stdout=device)
+                _, err = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, err.decode()), (
+                0, "szgpu: warning: standard output cannot be written: No space left on device; "
+                "steps appended all the same: 1; see szgpu -l\n" if warning else ""))
+            fields += fields[:1]
+            self.assert_steps(fields)
+
+    def test_a_listing_that_does_not_fit(self):
+        """The reason was lost when the text was longer than the buffer: EIO."""
+        self.steps(1)
+        self.write("many.szgs", self.read("run.szgs") * 400)
+        with open("/dev/full", "wb") as device:
+            for options, full in (((), True), (("--json",), True)):
+                process = self.start("-l", *options, "many.szgs", stdout=device)
+                _, err = process.communicate(timeout=60)
+                self.assertEqual((process.returncode, err.decode()), (
+                    2, "szgpu: standard output: cannot be written: No space left on device; free "
+                    "some space\n"))
+
+    def test_what_is_refused_leaves_the_end(self):
+        """A note said that the step's place is taken, and -f cut it off, before the refusal."""
+        self.begun()
+        before = self.read("run.szgs")
+        self.write("odd_3.f32", b"abc")
+        for end in (before, before + before, before[:-16]):
+            self.write("run.szgs", end)
+            for options in ((), ("-f",)):
+                result = self.run_szgpu("-z", "--append", "run.szgs", *options, *BASE, "odd_3.f32")
+                self.assertNotEqual(result.code, 0)
+                self.assertNotIn("replaced it", result.err)
+                self.assertEqual(self.read("run.szgs"), end)
+        self.write("run.szgs", before + before)
+        self.assert_refused(("-z", "--append", "run.szgs", *BASE, "rho_0_10x20.f32"), 3,
+                            "run.szgs: finished steps follow the unfinished step 1, so nothing "
+                            "was appended; discard all of them with -f")
+
+    def test_an_unfinished_copy_of_a_series_gives_way(self):
+        """Its own bytes were taken for steps that would be lost, so that nothing was appended."""
+        fields = self.steps(2)
+        self.write("noise_10x1000.f32", np.random.default_rng(1).random(10000, "f4").tobytes())
+        self.succeed("-zq", "--append", "copied.szgs", "-m", "lossless", "noise_10x1000.f32")
+        os.rename(self.path("copied.szgs"), self.path("copied.u8"))
+        before = len(self.read("run.szgs"))
+        self.succeed("-zq", "--append", "run.szgs", "-m", "lossless", "-t", "u8", "copied.u8")
+        content = bytearray(self.read("run.szgs"))
+        self.assertEqual(content.count(b"\x89SZS"), 4)
+        content[before + 16:before + 32] = bytes(16)
+        self.write("run.szgs", bytes(content))
+        self.succeed("-zq", "--append", "run.szgs", *BASE, "rho_0_10x20.f32")
+        self.assert_steps(fields + fields[:1])
 
     def test_two_at_once(self):
         self.steps(1)
@@ -318,7 +395,7 @@ class Cuts(SeriesTest):
                                                  "rho_0_10x20.f32").code == 2)
             self.assert_refused(("-z", "--append", "run.szgs", *BASE, "rho_0_10x20.f32"), 2,
                                 "run.szgs: another program is appending to the series; append "
-                                "when it has ended")
+                                "again when it has finished")
         finally:
             holder.communicate(wave(5).tobytes(), timeout=60)
         self.assertEqual(holder.returncode, 0)
@@ -329,15 +406,16 @@ class Cuts(SeriesTest):
         self.write("run.szgs", self.read("run.szgs")[:-16])
         result = self.run_szgpu("-xf", "run.szgs")
         self.assertEqual((result.code, result.err), (
-            3, "szgpu: run.szgs: step 2 (rho_2_10x20.f32), and what follows it, cannot be read: "
-            "the archive ends before its own size says; replace the series with an intact copy\n"))
+            3, "szgpu: run.szgs: cannot be read from step 2 (rho_2_10x20.f32) on: "
+            "the archive is shorter than its header says; replace the series with an intact "
+            "copy\n"))
         for i in range(2):
             self.assertEqual(self.read(f"run-{i:04}.f32"), fields[i])
         self.assert_refused(
             ("-z", "--append", "run.szgs", *BASE, "rho_2_10x20.f32"), 3,
-            "run.szgs: step 2 (rho_2_10x20.f32) cannot be read (the archive ends before its own "
-            "size says), so nothing is appended; replace the series with an intact copy, or cut "
-            "this step and all behind it off with -f")
+            "run.szgs: cannot be read from step 2 (rho_2_10x20.f32) on (the archive is shorter "
+            "than its header says), so nothing was appended; replace the series with an intact "
+            "copy, or discard that part with -f")
         self.succeed("-zf", "--append", "run.szgs", *BASE, "rho_2_10x20.f32")
         self.assert_steps(fields)
 

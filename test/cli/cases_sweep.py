@@ -2,6 +2,7 @@
 
 SPDX-License-Identifier: BSD-3-Clause
 """
+import itertools
 import json
 import os
 
@@ -63,11 +64,33 @@ class Sweep(CliTest):
         values[:10] = -9999
         name = self.write("a_40x50x60.f32", values.tobytes())
         result = self.succeed("--sweep", "1e-2,1e-3,0.5", name)
-        self.assertEqual(result.err.count("add --fill -9999: the bound then is "), 1)
+        self.assertEqual(result.err.count("add --fill -9999: the bound is then "), 1)
         self.assertEqual(result.err.count("\n"), 1)
         self.assertEqual(len(self.succeed_json("--sweep", "1e-2,1e-3", name)["warnings"]), 1)
         result = self.run_szgpu("--sweep", "1e-2", "--strict", name)
         self.assertEqual((result.code, result.out), (1, ""))
+
+    def test_each_bound_over_the_range_is_warned_of(self):
+        """Only the first bound was looked at."""
+        name = self.field()
+        over = "is more than the range of the values, 2, so nothing of them is left; give a smaller bound"
+        for bounds, wrong in (("1e-3,5,0.1,7", (5, 7)), ("5,1e-3", (5,)), ("1e-3,1", ())):
+            sentences = [f"-m abs -e {bound} {over}" for bound in wrong]
+            result = self.succeed("--sweep", bounds, "-m", "abs", name)
+            self.assertEqual(result.err.splitlines(),
+                             [f"szgpu: {name}: warning: {sentence}" for sentence in sentences])
+            found = self.succeed_json("--sweep", bounds, "-m", "abs", name)["warnings"]
+            self.assertEqual(found, sentences)
+            result = self.run_szgpu("--sweep", bounds, "-m", "abs", "--strict", name)
+            self.assertEqual((result.code, result.out == ""), (bool(wrong), bool(wrong)))
+
+    def test_fill_is_warned_of_at_the_first_bound_that_suffers(self):
+        values = (rough(40, 50, 60) * 100).astype("i2")
+        values[:10] = -9999
+        name = self.write("a_40x50x60.i16", values.tobytes())
+        result = self.succeed("--sweep", "0.1,2,3", "-m", "abs", name)
+        self.assertEqual(result.err.count("add --fill -9999: otherwise"), 1)
+        self.assertEqual(result.err.count("\n"), 1)
 
     def test_bounds_that_are_none(self):
         name = self.field()
@@ -148,6 +171,24 @@ class Target(CliTest):
         name = self.write("b_100x100.f32", np.repeat(wave(100, 1), 100, axis=1).tobytes())
         told = self.compressed(name, 1.5)
         self.assertEqual(told["bound"], 1e-9)
+
+    def test_values_so_small_that_bounds_are_too_small_for_a_double(self):
+        """Before, -m abs tried a bound of 0, which is none."""
+        values = wave(60, 50, dtype="<f8")
+        for dtype, exponents in (("<f8", (-300, -308, -310, -315, -320, -322)),
+                                 ("<f4", (-36, -40, -44))):
+            for exponent in exponents:
+                small = (values / np.abs(values).max() * 10.0**exponent).astype(dtype)
+                name = self.write(f"a_60x50.f{8 * np.dtype(dtype).itemsize}", small.tobytes())
+                for options, ratio in itertools.product(([], ["-m", "abs"]), (1.2, 3, 9)):
+                    with self.subTest(exponent=exponent, options=options, ratio=ratio):
+                        result = self.run_szgpu("-z", "-f", "--target-ratio", str(ratio), *options,
+                                                name)
+                        if result.code:
+                            self.assertIn("a ratio of ", result.err)
+                            self.assertGreater(ratio, 1.3)
+                        else:
+                            self.compressed(name, ratio, *options)
 
     def test_a_ratio_that_no_bound_gives(self):
         name = self.write("a_40x50x60.f32", rough(40, 50, 60).tobytes())

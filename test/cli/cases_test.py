@@ -132,8 +132,8 @@ class Folders(CliTest):
         self.write("runs/c.szg", self.good)
         result = self.run_szgpu("--test", "runs")
         self.assertEqual((result.code, result.out), (3, "runs/a.szg: OK\nruns/c.szg: OK\n"))
-        self.assertEqual(result.err, "szgpu: runs/b.szg: the archive ends before its own size "
-                         "says; replace it with an intact copy\n")
+        self.assertEqual(result.err, "szgpu: runs/b.szg: the archive is shorter than its header "
+                                     "says; replace it with an intact copy\n")
         told = [json.loads(line) for line in
                 self.run_szgpu("--test", "--json", "runs").out.splitlines()]
         self.assertEqual([(each["input"], each["exit_code"]) for each in told],

@@ -10,10 +10,10 @@ import numpy as np
 
 from harness import CliTest, wave
 
-ONE_ROW = "no dims given, so its 200 values are taken as one row; give them with -d"
+ONE_ROW = "no dims given, so its 200 values are treated as one row; give them with -d"
 LOOSE = ("-e {0} lets values be off by {0} times their range; if the bound is in the field's unit, "
          "add -m abs")
-OTHER_DIMS = "has dims {} by its {}, but -d says {}; leave -d out unless that is meant"
+OTHER_DIMS = "has dims {} by its {}, but -d says {}; leave -d out unless that is intended"
 
 
 class WarningTest(CliTest):
@@ -77,7 +77,7 @@ class Fill(WarningTest):
         real = values[values > 0].astype("f8")
         span, span_without = values.max() - -9999., real.max() - real.min()
         for options, part in ((["-e", "1e-3"], 1e-3), (["-m", "psnr", "-e", "80"], 3**.5 * 1e-4)):
-            bounds = f"the bound then is {span_without * part:.3g}, not {span * part:.3g}"
+            bounds = f"the bound is then {span_without * part:.3g}, not {span * part:.3g}"
             self.warned(options, name, self.sentence(28, "-9999", bounds))
             told = self.succeed_json("-z", "-f", *options, "--fill", "-9999", name)
             self.assertEqual(f"{told['absolute_bound']:.3g}", f"{span_without * part:.3g}")
@@ -85,21 +85,23 @@ class Fill(WarningTest):
     def test_an_absolute_bound_does_not_keep_it(self):
         name = self.raw(self.ocean(-9999))
         self.warned(["-m", "abs", "-e", "0.01"], name,
-                    self.sentence(28, "-9999", "only then does it come back exactly"))
+                    self.sentence(28, "-9999", "otherwise it may not be restored exactly"))
 
     def test_an_absolute_bound_that_is_finer_than_its_spacing_keeps_it(self):
         self.warned(["-m", "abs", "-e", "1e-4"], self.raw(self.ocean(-9999)))
 
-    def test_an_absolute_bound_keeps_zero(self):
-        self.warned(["-m", "abs", "-e", "0.01"], self.raw(self.ocean(0.) + np.float32(0)))
+    def test_an_absolute_bound_does_not_keep_zero(self):
         values = self.ocean(0.)
         values[values != 0] += 100
         name = self.raw(values)
-        self.warned(["-m", "abs", "-e", "0.01"], name)
-        self.succeed("-z", "-q", "-f", "-m", "abs", "-e", "0.01", name)
-        self.succeed("-x", "-q", "-o", "back.f32", name + ".szg")
-        back = np.frombuffer(self.read("back.f32"), "<f4").reshape(values.shape)
-        self.assertTrue((back[values == 0] == 0).all())
+        options = ["-m", "abs", "-e", "0.01", "--predictor", "interpolation"]
+        self.warned(options, name,
+                    self.sentence(28, "0", "otherwise it may not be restored exactly"))
+        for fill, is_kept in (([], False), (["--fill", "0"], True)):
+            self.succeed("-z", "-q", "-f", *options, *fill, name)
+            self.succeed("-x", "-q", "-f", "-o", "back.f32", name + ".szg")
+            back = np.frombuffer(self.read("back.f32"), "<f4").reshape(values.shape)
+            self.assertEqual((back[values == 0] == 0).all(), is_kept)
 
     def test_values_and_shares_of_any_kind(self):
         for fill, text, dtype, share in (
@@ -150,7 +152,7 @@ class Fill(WarningTest):
         values = self.ocean(-9999)
         values[:, -1, -1] = np.nan
         name = self.raw(values)
-        self.assertIn("add --fill -9999: the bound then is 0.00", self.succeed(
+        self.assertIn("add --fill -9999: the bound is then 0.00", self.succeed(
             "-z", "-e", "1e-3", name).err)
 
     def test_one_patch_of_it_in_a_large_field(self):
@@ -173,12 +175,13 @@ class Type(WarningTest):
     def test_a_type_other_than_the_names(self):
         name = self.field("a_10x20.f32")
         self.warned(["-m", "lossless", "-t", "f64", "-d", "10x10"], name,
-                    "is named as one of f32 values, but -t says f64; leave -t out unless that is "
-                    "meant")
+                    "is named like a file of f32 values, but -t says f64; leave -t out unless "
+                    "that is intended")
         name = self.field("a_10x20.d64", dtype="<f8")
         self.warned(["-e", "1e-3", "-t", "f32", "-d", "20x20"], name,
-                    "is named as one of f64 values, but -t says f32; leave -t out unless that is "
-                    "meant")
+                    "is named like a file of f64 values, but -t says f32; leave -t out unless "
+                    "that is "
+                    "intended")
 
     def test_the_names_type_bytes_and_containers(self):
         name = self.field("a_10x20.f32")
@@ -190,7 +193,7 @@ class Type(WarningTest):
     def test_a_npy_header_among_the_values(self):
         np.save(self.path("a.npy"), wave(10, 20))
         os.rename(self.path("a.npy"), self.path("a.dat"))
-        header = "begins as a .npy file does, but -t f32 takes its header for values; leave -t out"
+        header = "begins like a .npy file, but -t f32 treats its header as values; leave -t out"
         self.warned(["-e", "1e-3", "-t", "f32", "-d", "29x8"], "a.dat", header)
         self.warned(["-m", "lossless", "-t", "f32"], "a.dat", header)
         self.warned(["-e", "1e-3"], "a.dat")

@@ -56,7 +56,11 @@ static bool is_counted(const struct fault *fault, void *caller) {
          of_caller.dli_fbase == of_program.dli_fbase;
 }
 
+/* The kernel's own files are opened for what a call can do without: no fault meets that. */
+static __thread bool is_opening_kernels;
+
 static bool is_met(struct fault *fault, const char *sort, void *caller) {
+  if (is_opening_kernels) return false;
   bool const is_armed =
       fault->is_every_call || __atomic_load_n(&fault->calls_left, __ATOMIC_RELAXED) > 0;
   if (!is_armed || strcmp(sort, fault->sort) != 0) return false;
@@ -101,6 +105,15 @@ static int fault_of(const char *sort, void *caller) {
     if (how == 0) bytes = (bytes + 1) / 2;                       \
     return real arguments;                                       \
   }
+
+FILE *fopen(const char *path, const char *mode) {
+  static FILE *(*real)(const char *, const char *);
+  if (!real) *(void **)&real = dlsym(RTLD_NEXT, "fopen");
+  is_opening_kernels = strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/sys/", 5) == 0;
+  FILE *const file = real(path, mode);
+  is_opening_kernels = false;
+  return file;
+}
 
 WRAP_TRANSFER("read", read, (int file, void *to, size_t bytes), (file, to, bytes))
 WRAP_TRANSFER("write", write, (int file, const void *from, size_t bytes), (file, from, bytes))

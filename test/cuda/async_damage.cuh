@@ -35,6 +35,22 @@ inline void seal_headers(Bytes *archive, uint32_t sections) {
   seal_header(archive, 0, kHeaderBytes);
 }
 
+/* The archive with these bytes after its frame table, and flags that say so. They are a multiple of
+ * 16, and sealed with the header. */
+inline Bytes with_more(const Bytes &archive, uint32_t flags, const Bytes &more) {
+  Bytes made(archive.begin(), archive.begin() + kHeaderBytes - 8);
+  uint64_t const byte_count = archive.size() + more.size();
+  uint32_t const version = SZG_FORMAT_VERSION_KEPT;
+  memcpy(&made[8], &version, 4);
+  memcpy(&made[12], &flags, 4);
+  memcpy(&made[112], &byte_count, 8);
+  made.insert(made.end(), more.begin(), more.end());
+  made.resize(made.size() + 8);
+  made.insert(made.end(), archive.begin() + kHeaderBytes, archive.end());
+  seal_header(&made, 0, kHeaderBytes + more.size());
+  return made;
+}
+
 /* Makes the checksums of the sections right as well. */
 inline void seal_all(Bytes *archive) {
   szg_threads threads = {};
@@ -73,7 +89,7 @@ inline szgpu_status status_of_cpu(const szgpu_params &params, const szgpu_shape 
   double const bound = params.mode == SZGPU_MODE_LOSSLESS ? 0 : params.bound;
   bool is_same = info.shape.dtype == shape.dtype && info.shape.ndim == shape.ndim &&
                  info.mode == params.mode && info.bound == bound && info.source == params.source &&
-                 !info.has_fill && info.frame_count == 1;
+                 !info.has_fill && !info.has_limits && info.frame_count == 1;
   for (int i = 0; is_same && i < shape.ndim; i++) is_same = info.shape.dims[i] == shape.dims[i];
   return is_same ? status : SZGPU_OTHER_PARAMS;
 }
@@ -160,6 +176,34 @@ inline void check_sizes(const szgpu_params &params, const szgpu_shape &shape, co
     all.push_back({sound, "bytes more", more});
     all.back().archive.resize(sound.size() + more);
   }
+  check_all(params, shape, all, false);
+}
+
+/* Limits and further fill values after the frame table: sound ones are of other params. */
+inline void check_more(const szgpu_params &params, const szgpu_shape &shape, const Bytes &sound) {
+  static const double limits[][2] = {{-200, 200},   {0, 0},         {5, -5},        {NAN, 5},
+                                     {-5, NAN},     {-INFINITY, 5}, {-5, INFINITY}, {-0.0, 5},
+                                     {-5, -0.0},    {0.1, 5},       {-5, 1e300},    {-5, 0x1p-149},
+                                     {-0x1p-150, 5}};
+  std::vector<Damaged> all;
+  for (auto const &pair : limits) {
+    Bytes more(16);
+    memcpy(more.data(), pair, 16);
+    all.push_back({with_more(sound, 4, more), "limits", 0});
+    Bytes const whole = all.back().archive;
+    Damaged damaged = {whole, "limits, another version", 0};
+    damaged.archive[8] = 7;
+    seal_header(&damaged.archive, 0, kHeaderBytes + 16);
+    all.push_back(damaged);
+    damaged = {whole, "limits, not sealed", 0};
+    damaged.archive[kHeaderBytes] ^= 1;
+    all.push_back(damaged);
+    for (long size : {143, 144, 159, 160})
+      all.push_back({Bytes(whole.begin(), whole.begin() + size), "limits, a size", 0});
+  }
+  for (uint32_t flags : {8, 16, 24, 28, 9, 17, 25, 32, 36, 1 << 30})
+    for (size_t size : {0, 16, 32, 48})
+      all.push_back({with_more(sound, flags, Bytes(size)), "further fill values", 0});
   check_all(params, shape, all, false);
 }
 

@@ -172,6 +172,8 @@ void what_cannot_be_done_is_refused() {
   params_refused(p, "SZGPU_MODE_ABS");
   p.mode = SZGPU_MODE_ABS;
   params_refused(p, "predictor lorenzo");
+  p = params, p.keep = SZGPU_KEEP_RANGE;
+  check_refusal(p, item, memory, bytes, SZGPU_BAD_ARGUMENT, "skips the scan of the values");
   szgpu_async_item i = item;
   i.field = nullptr;
   item_refused(i, "item 0 lacks");

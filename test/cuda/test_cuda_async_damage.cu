@@ -19,6 +19,7 @@ void damage_is_found_as_by_the_cpu() {
       Bytes const sound = archive_by(cpu, params, shape, make_field(shape, (FieldKind)kind));
       check_headers(params, shape, sound);
       check_sizes(params, shape, sound);
+      check_more(params, shape, sound);
       check_sections(params, shape, sound);
     }
 }
@@ -33,6 +34,7 @@ void damage_of_lossless_archives_is_found_as_by_the_cpu() {
       Bytes const sound = archive_by(cpu, lossless_params(), shape, field);
       check_headers(lossless_params(), shape, sound);
       check_sizes(lossless_params(), shape, sound);
+      check_more(lossless_params(), shape, sound);
       check_sections(lossless_params(), shape, sound);
     }
 }
@@ -58,6 +60,8 @@ void archives_of_other_params_are_refused() {
   add_other(p, shape, field, "a fill value", &all);
   p = params, p.source = SZGPU_SOURCE_NPY;
   add_other(p, shape, field, "another source", &all);
+  p = params, p.greatest = 0, p.raw_outliers = 0, p.keep = SZGPU_KEEP_RANGE;
+  add_other(p, shape, field, "limits", &all);
   p = params, p.frame_rows = 16;
   add_other(p, shape, field, "several frames", &all);
   p = params, p.zstd_level = 1;

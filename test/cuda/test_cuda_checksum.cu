@@ -205,10 +205,12 @@ void finds_single_bits() {
   std::vector<Stretch> stretches;
   uint64_t byte_count = 0, leaf_count = 0;
   uint64_t const sizes[kMostRanges] = {
-      16,    48,          240,       256,        1024,         kBlock,     1040, kBlock - 16,
-      70000, 40 * kBlock, 33 * 4096, 2 * kBlock, 130 * kBlock, 32,         80,   512,
-      4096,  kBlock + 16, 9000,      3 * kBlock, 64,           5 * kBlock, 2048};
-  static_assert(sizeof sizes / sizeof *sizes == 23 && kMostRanges == 23, "a size for each kind");
+      16,           48,          240,   256,         1024,           kBlock,
+      1040,         kBlock - 16, 70000, 40 * kBlock, 33 * 4096,      2 * kBlock,
+      130 * kBlock, 32,          80,    512,         4096,           kBlock + 16,
+      9000,         3 * kBlock,  64,    5 * kBlock,  2048,           16 * 77,
+      160,          7 * kBlock,  3008,  48,          9 * kBlock + 32};
+  static_assert(sizeof sizes / sizeof *sizes == 29 && kMostRanges == 29, "a size for each kind");
   for (uint64_t size : sizes) {
     stretches.push_back({byte_count, size});
     byte_count += size;

@@ -158,7 +158,7 @@ struct Compression {
     threads.count = 1;
     szg_value_source const source =
         szg_value_source_cpu(&threads, SZGPU_F32, values.data(), values.size());
-    MUST(szg_call_bound(&params, &source, true, &bound));
+    MUST(szg_call_bound(&params, NULL, &source, true, &bound));
     header = szg_call_header(&params, &kShape, &grid, &bound);
     request = szg_call_request(cpu, &params, SZGPU_F32, &grid);
     szg_frame_header &frame_header = layout.header;
@@ -181,7 +181,7 @@ struct Compression {
     job.plan = &plan;
     job.archive = archive.data();
     job.capacity = archive.bytes();
-    MUST(!szg_header_bytes(1, &job.first_byte));
+    MUST(!szg_header_bytes(&header, &job.first_byte));
     job.archive_header = &header;
     job.quantizer = bound.quantizer;
     frame_header.has_16_bits = szg_quantizer_take_16_bits(bound.greatest, &job.quantizer);

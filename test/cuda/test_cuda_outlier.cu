@@ -196,6 +196,7 @@ void check_writing(const Field &field, const Outliers &o, bool lists_all, const 
   frame.quantizer = &field.quantizer;
   frame.grid = &field.grid;
   frame.values = values.data();
+  frame.exact_values = values.data();
   frame.is_constant = field.is_constant;
   frame.constant_bits = field.constant_bits;
   frame.tiles = tiles.data();

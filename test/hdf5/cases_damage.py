@@ -165,7 +165,7 @@ class Words(DamageTest):
         end = 1 if mode == PWREL else float("inf")
         return (version == 1 and mode <= PWREL and (mode == LOSSLESS or 0 < bound < end) and
                 options & 0xFF <= 19 and options >> 9 <= 2 and
-                kind & ~(1 << 16) == 0x200 and words[8:] == self.CHUNK)
+                kind & ~(harness.KEEP | 1 << 16) == 0x200 and words[8:] == self.CHUNK)
 
     def assert_refused_or(self, good, path, is_right, what):
         if not is_right:

@@ -10,7 +10,7 @@ import subprocess
 import numpy as np
 
 import harness
-from harness import (ABS, INTERPOLATION, LINEAR, LORENZO, LOSSLESS, PSNR, REL, boxes, coast,
+from harness import (ABS, INTERPOLATION, LINEAR, LORENZO, LOSSLESS, NAMED, PSNR, REL, boxes, coast,
                      optional, padded, real_fields, same_bits, stored_words, user_words, waves)
 
 h5py = optional("h5py")
@@ -101,7 +101,10 @@ class Modes(H5pyTest):
                              ((4, 5), (1, 1))):
             values = waves(shape)
             path = self.write(values, bound=1e-2, chunks=chunk)
-            self.assert_filtered(path)
+            if np.prod(chunk) > 100:
+                self.assert_filtered(path)
+            else:
+                self.assert_left_out(path)  # an archive would be larger
             self.assert_within(values, self.read(path), 1e-2)
 
     def test_real_fields(self):
@@ -172,17 +175,16 @@ class Values(H5pyTest):
         self.assert_same_bits(values, self.there_and_back(values, bound=1e-30, chunks=(32, 64)))
 
     def test_padding_at_the_edge(self):
-        """rel refers to a chunk's own range, with the zeros beyond the dataset's edge. If the
-        dataset has a fill value, that is there instead and does not count."""
-        values = waves((40, 100), "f8") + 1000.0
-        for fill in (None, -1.0):
+        """rel refers to a chunk's own range, with the zeros beyond the dataset's edge unless they are
+        far from all values. If the dataset has a fill value, that is there instead and does not
+        count."""
+        for offset, fill in ((1000.0, None), (2.0, None), (1000.0, -1.0)):
+            values = waves((40, 100), "f8") + offset
             path = self.write(values, mode=REL, bound=1e-4, chunks=(32, 64), fillvalue=fill)
             restored = self.read(path)
             padding = 0 if fill is None else fill
             self.assert_modes_bound(values, restored, REL, 1e-4, (32, 64), fill, padding)
-            error = np.abs(values - restored)
-            self.assertLess(error[:32, :64].max(), 1e-3)
-            self.assertEqual(bool(error[:, 64:].max() > 1e-2), fill is None)
+            self.assertLess(np.abs(values - restored).max(), 1e-3)
 
 
 class Datasets(H5pyTest):
@@ -269,7 +271,8 @@ class Datasets(H5pyTest):
 
 
 class Archives(H5pyTest):
-    """A chunk is bit-identical to the archive that the command makes of its values."""
+    """A chunk is an archive, which the command restores to the dataset's values. Losslessly it is the
+    archive that the command makes of them; under a bound the filter keeps more (docs/hdf5.md)."""
 
     def check(self, values, chunk, arguments, mode=ABS, bound=1e-3, options=None, fill=None):
         path = self.write(values, mode=mode, bound=bound, options=options, chunks=chunk,
@@ -277,16 +280,19 @@ class Archives(H5pyTest):
         kind = "f32" if values.dtype.itemsize == 4 else "f64"
         restored = self.read(path)
         for box in boxes(values.shape, chunk):
-            part = padded(np.ascontiguousarray(values[box]), chunk, 0 if fill is None else fill)
-            part.tofile(self.path("chunk." + kind))
-            dims = "x".join(str(n) for n in chunk if n != 1)
-            subprocess.run([harness.szgpu, "-z", "-q", "-f", "-d", dims, "-t", kind, *arguments,
-                            "-o", self.path("chunk.szg"), self.path("chunk." + kind)], check=True)
-            with open(self.path("chunk.szg"), "rb") as file:
-                archive = file.read()
             with h5py.File(path, "r") as file:
                 mask, stored = file["field"].id.read_direct_chunk([edge.start for edge in box])
-            self.assertEqual((mask, stored == archive), (0, True), (box, len(stored), len(archive)))
+            self.assertEqual(mask, 0)
+            with open(self.path("chunk.szg"), "wb") as file:
+                file.write(stored)
+            if mode == LOSSLESS:
+                part = padded(np.ascontiguousarray(values[box]), chunk, 0 if fill is None else fill)
+                part.tofile(self.path("chunk." + kind))
+                dims = "x".join(str(n) for n in chunk if n != 1)
+                subprocess.run([harness.szgpu, "-z", "-q", "-f", "-d", dims, "-t", kind, *arguments,
+                                "-o", self.path("own.szg"), self.path("chunk." + kind)], check=True)
+                with open(self.path("own.szg"), "rb") as file:
+                    self.assertEqual(stored, file.read(), box)
             subprocess.run([harness.szgpu, "-x", "-q", "-f", "-o", self.path("back." + kind),
                             self.path("chunk.szg")], check=True)
             back = np.fromfile(self.path("back." + kind), values.dtype).reshape(chunk)
@@ -329,20 +335,132 @@ class Archives(H5pyTest):
             self.assertIn(b"szgpu", used[3])
 
 
-class Refusals(H5pyTest):
-    """Values that the filter cannot compress are stored as they are if it is optional, and refused
-    with a sentence if it is mandatory."""
+class Types(H5pyTest):
+    """Every type that h5py writes comes back: those that have a bound within it, all others, and all
+    of them in mode lossless, bit by bit; filtered, and in fewer bytes."""
+    BOUNDED = ["f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", ">f2", ">f4", ">f8", ">i2", ">u2", ">i4"]
+    OTHERS = ["u4", "i8", "u8", ">u4", ">i8", ">u8", "?", "c8", "c16", ">c8", ">c16", "S5", "S1", "V7",
+              "V16", [("a", "<i4"), ("b", "<f8"), ("c", "S3")], [("p", "<f4", (3,)), ("q", "u1")]]
 
-    def declined(self):
-        """Names, values and chunks of datasets that the filter declines."""
-        base = waves((4, 6, 8, 10, 12))
-        yield "integers", np.arange(6000).reshape(60, 100), (32, 32)
-        yield "big endian", waves((60, 100)).astype(">f4"), (32, 32)
-        yield "unsigned integers", np.arange(6000, dtype="u4").reshape(60, 100), (32, 32)
-        yield "five dims", base, (2, 3, 4, 5, 6)
-        yield "strings", np.array([b"north", b"south"] * 50), (32,)
-        pairs = np.zeros(100, [("a", "f4"), ("b", "f4")])
-        yield "pairs", pairs, (32,)
+    def values(self, dtype):
+        """As many different values as a type of one byte has without an overflow."""
+        numbers = np.arange(6000).reshape(60, 100) // 50
+        if np.dtype(dtype).kind in "SV":
+            raw = np.repeat(numbers.astype("u1"), np.dtype(dtype).itemsize)
+            return np.frombuffer(raw.tobytes(), dtype).reshape(60, 100)
+        return numbers.astype(dtype)
+
+    def assert_comes_back(self, dtype, options, mode, bound, greatest):
+        values = self.values(dtype)
+        path = self.write(values, mode=mode, bound=bound, options=options, chunks=(60, 100))
+        self.assert_filtered(path)
+        restored = self.read(path)
+        self.assertEqual((restored.dtype, restored.shape), (values.dtype, values.shape))
+        with h5py.File(path, "r") as file:
+            self.assertLess(file["field"].id.get_chunk_info(0).size, values.nbytes)
+        if greatest == 0:
+            self.assertEqual(restored.tobytes(), values.tobytes())
+        else:
+            error = abs(restored.astype("f8") - values.astype("f8")).max()
+            self.assertTrue(0 < error <= greatest, error)
+
+    def test_lossless(self):
+        for dtype in self.BOUNDED + self.OTHERS:
+            with self.subTest(dtype):
+                self.assert_comes_back(dtype, 0, LOSSLESS, 0.0, 0)
+
+    def test_with_a_bound(self):
+        """Without the bit for named datasets integers are exact, too."""
+        for dtype in self.BOUNDED:
+            for options in (None, NAMED):
+                with self.subTest(dtype, options=options):
+                    # These values only rise, so that they are spared like coordinates.
+                    self.assert_comes_back(dtype, options, ABS, 4.0, 0 if options is None else 4)
+
+    def test_types_without_a_bound(self):
+        for dtype in self.OTHERS:
+            for options in (None, NAMED):
+                with self.subTest(dtype, options=options):
+                    self.assert_comes_back(dtype, options, ABS, 4.0, 0)
+
+    def test_ones(self):
+        """As hdf5plugin tests filters."""
+        for dtype in self.BOUNDED + self.OTHERS[:11]:
+            values = np.ones((100, 10), dtype)
+            for mode, bound in ((LOSSLESS, 0.0), (ABS, 1e-9)):
+                with self.subTest(dtype, mode=mode):
+                    path = self.write(values, mode=mode, bound=bound, chunks=values.shape)
+                    restored = self.read(path)
+                    self.assertEqual(restored.dtype, values.dtype)
+                    self.assertTrue(np.allclose(restored.astype("c16"), 1, rtol=0, atol=1e-9))
+                    with h5py.File(path, "r") as file:
+                        mask, chunk = file["field"].id.read_direct_chunk((0, 0))
+                    self.assertEqual(mask, 0)
+                    self.assertLess(len(chunk), values.nbytes)
+
+    def test_big_endian_fill_value(self):
+        values = waves((40, 50)).astype(">f4")
+        values[coast((40, 50))] = -9999
+        path = self.write(values, mode=REL, bound=1e-3, chunks=(32, 50), fillvalue=-9999)
+        self.assert_filtered(path)
+        restored = self.read(path)
+        self.assert_modes_bound(values.astype("f4"), restored.astype("f4"), REL, 1e-3, (32, 50),
+                                -9999.0, -9999)
+        self.assertFalse((restored == values).all())
+
+    def test_many_dims(self):
+        values = waves((4, 6, 8, 10, 12))
+        path = self.write(values, chunks=(2, 6, 8, 5, 12))
+        self.assert_filtered(path)
+        self.assert_lossy(values, self.read(path), 1e-3)
+
+    def test_text_of_variable_length(self):
+        """HDF5 leaves all filters out itself."""
+        path = self.path("text.h5")
+        with h5py.File(path, "w") as file:
+            file.create_dataset("field", data=["north", "south"] * 50, dtype=h5py.string_dtype(),
+                                chunks=(50,), compression=harness.filter_id,
+                                compression_opts=user_words(ABS, 1.0))
+        self.assertEqual(list(self.read(path)), [b"north", b"south"] * 50)
+
+
+class Spared(H5pyTest):
+    """Without the bit for named datasets, what may be a coordinate is exact, as the page says."""
+
+    def test_coordinates(self):
+        cells = np.arange(90.0)
+        for name, values in (("latitude", np.linspace(-90, 90, 91)), ("level", 1000 - 7.3 * cells),
+                             ("time", 6 * np.arange(31.0)), ("one time", np.array([17.3])),
+                             ("bounds", np.stack((cells, cells + 1), 1) * 0.7),
+                             ("mask", np.repeat((0.0, 1.0), 100))):
+            for dtype in ("f4", "f8", ">f4"):
+                for fill in (None, -999):
+                    with self.subTest(name, dtype=dtype, fill=fill):
+                        array = values.astype(dtype)
+                        path = self.write(array, bound=4.0, fillvalue=fill,
+                                          chunks=(64,) + array.shape[1:], maxshape=(None,) * array.ndim)
+                        self.assertEqual(self.read(path).tobytes(), array.tobytes())
+
+    def test_time_that_grows(self):
+        path = self.path("grown.h5")
+        with h5py.File(path, "w") as file:
+            time = file.create_dataset("field", (0,), "f8", maxshape=(None,), chunks=(20,),
+                                       compression=harness.filter_id,
+                                       compression_opts=user_words(ABS, 4.0))
+            for step in range(50):
+                time.resize((step + 1,))
+                time[step] = 6.0 * step
+        self.assertTrue((self.read(path) == 6.0 * np.arange(50)).all())
+
+    def test_named(self):
+        values = np.linspace(-90, 90, 910)
+        path = self.write(values, bound=4.0, options=NAMED, chunks=(910,))
+        self.assert_lossy(values, self.read(path), 4.0)
+
+
+class Refusals(H5pyTest):
+    """What the filter cannot do is left out if it is optional, and refused with a sentence if it is
+    mandatory."""
 
     def mandatory(self, values, chunk, opts, before=()):
         """A dataset with the mandatory filter, made through h5py's low-level interface."""
@@ -357,21 +475,6 @@ class Refusals(H5pyTest):
                                       h5py.h5s.create_simple(values.shape), plist)
             dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, np.ascontiguousarray(values))
         return path
-
-    def test_optional(self):
-        for name, values, chunk in self.declined():
-            with self.subTest(name):
-                path = self.write(values, chunks=chunk)
-                self.assert_left_out(path)
-                restored = self.read(path)
-                self.assertEqual(restored.tobytes(), values.tobytes())
-
-    def test_mandatory(self):
-        for name, values, chunk in self.declined():
-            with self.subTest(name):
-                with self.assertRaises((ValueError, OSError, RuntimeError)) as caught:
-                    self.mandatory(values, chunk, user_words(ABS, 1e-3))
-                self.assertIn("szgpu", str(caught.exception))
 
     def test_mandatory_where_it_is_for(self):
         values = waves((60, 100))
@@ -389,9 +492,9 @@ class Refusals(H5pyTest):
         """Words without a meaning make the creation fail, even with an optional filter, as here:
         otherwise the dataset would silently be stored as it is."""
         good = user_words(ABS, 1e-3, 0)
-        for opts in ((), (1,), good[:3], (0,) + good[1:], (2,) + good[1:], (1, 5) + good[2:],
-                     good[:4] + (20,), good[:4] + (0x600,),
-                     good[:4] + (0x800,), good[:4] + (LINEAR | INTERPOLATION,), user_words(ABS, 0.0),
+        for opts in (good[:2], good[:3], (0,) + good[1:], (2,) + good[1:], (1, 5) + good[2:],
+                     good[:4] + (20,), good[:4] + (0x600,), good[:4] + (0x1000,),
+                     good[:4] + (0x8000,), good[:4] + (LINEAR | INTERPOLATION,), user_words(ABS, 0.0),
                      user_words(ABS, -1.0), user_words(REL, np.inf), user_words(PSNR, np.nan)):
             with self.subTest(opts), h5py.File(self.path("made.h5"), "w") as file:
                 with self.assertRaises((ValueError, OSError, RuntimeError)) as caught:

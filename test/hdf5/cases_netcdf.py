@@ -8,7 +8,8 @@ import sys
 import numpy as np
 
 import harness
-from harness import ABS, REL, coast, comma_separated, optional, sample, user_words, waves
+from harness import (ABS, LOSSLESS, NAMED, REL, coast, comma_separated, optional, sample, user_words,
+                     waves)
 
 h5py = optional("h5py")
 netCDF4 = optional("netCDF4")
@@ -101,6 +102,103 @@ class Tools(NetcdfTest):
         self.assertEqual(masks, [0, 0])
 
 
+class WholeFiles(NetcdfTest):
+    """A file with a field, coordinates, times, a mask and ids, through tools that apply the filter to
+    all of it. What the field's bound is not meant for comes back as it was."""
+    BOUND = 0.01
+    EXACT = ("time", "time_bnds", "lat", "lon", "land_mask", "station")
+
+    def setUp(self):
+        super().setUp()
+        self.need("nccopy")
+        shape = (31, 40, 50)
+        cells = np.add.outer(np.arange(40), np.arange(50))
+        self.field = (280 + 10 * np.sin(np.add.outer(np.arange(31), cells) / 20)).astype("f4")
+        self.field[:, cells % 3 == 0] = -999
+        with netCDF4.Dataset(self.path("plain.nc"), "w") as file:
+            for dim, size in zip(("time", "lat", "lon", "two"), (None, *shape[1:], 2)):
+                file.createDimension(dim, size)
+            for name, dtype, dims, values in (
+                    ("time", "f8", ("time",), np.arange(31) * 6.0),
+                    ("time_bnds", "f8", ("time", "two"), np.add.outer(np.arange(31) * 6.0, (0, 6))),
+                    ("lat", "f4", ("lat",), np.linspace(-90, 90, 40)),
+                    ("lon", "f4", ("lon",), (np.arange(50) * 7.2 + 180) % 360 - 180),
+                    ("land_mask", "i4", ("lat", "lon"), cells % 3 == 0),
+                    ("station", "i8", ("lat", "lon"), cells)):
+                file.createVariable(name, dtype, dims)[:] = values
+            file.createVariable("crs", "i4", ())
+            field = file.createVariable("tos", "f4", ("time", "lat", "lon"), fill_value=-999,
+                                        chunksizes=shape)
+            field.set_auto_mask(False)
+            field[:] = self.field
+
+    def assert_whole(self, name, field, bound):
+        for variable in self.EXACT:
+            self.assert_same_bits(self.read("plain.nc", variable), self.read(name, variable), variable)
+        restored = self.read(name, "tos")
+        self.assert_within(field, restored, bound)
+        return restored
+
+    def words(self, name, variable):
+        with h5py.File(self.path(name), "r") as file:
+            return file[variable].id.get_create_plist().get_filter(0)[2]
+
+    def repacked(self):
+        words = comma_separated(user_words(ABS, self.BOUND, 0))
+        self.run_tool("h5repack", "-f", f"UD={harness.filter_id},1,5,{words}", "plain.nc", "packed.nc")
+        return self.assert_whole("packed.nc", self.field, self.BOUND)
+
+    def test_h5repack(self):
+        self.need("h5repack")
+        restored = self.repacked()
+        self.assertTrue(((restored == -999) == (self.field == -999)).all())
+        self.assertFalse((restored == self.field).all())
+
+    def test_nccopy(self):
+        """Its filters are mandatory. Before, it failed for the variables of 64-bit integers."""
+        self.run_tool("nccopy", "-4", "-F", "*," + filter_form(ABS, self.BOUND), "plain.nc", "all.nc")
+        self.assert_whole("all.nc", self.field, self.BOUND)
+        self.run_tool("nccopy", "-4", "-F", f"*,{harness.filter_id}", "plain.nc", "lossless.nc")
+        self.assert_whole("lossless.nc", self.field, 0)
+        self.assertLess(os.path.getsize(self.path("lossless.nc")),
+                        os.path.getsize(self.path("plain.nc")))
+
+    def test_nco(self):
+        """NCO passes the first filtered variable's words, and to the others only the last of them,
+        which the filter takes for lossless. Before, it failed with 'HDF error'."""
+        self.need("h5repack", "ncks", "ncra", "ncrcat")
+        restored = self.repacked()
+        self.run_tool("ncks", "-O", "packed.nc", "copied.nc")
+        self.assert_whole("copied.nc", restored, 0)
+        self.assertEqual(self.words("copied.nc", "tos")[1], LOSSLESS)
+        self.run_tool("ncks", "-O", "-v", "tos", "packed.nc", "one.nc")
+        self.assert_same_bits(self.read("one.nc", "tos"), restored)
+        self.run_tool("ncrcat", "-O", "packed.nc", "packed.nc", "joined.nc")
+        self.assert_same_bits(self.read("joined.nc", "tos"), np.concatenate([restored] * 2))
+        self.assert_same_bits(self.read("joined.nc", "land_mask"), self.read("plain.nc", "land_mask"))
+        self.run_tool("ncra", "-O", "packed.nc", "mean.nc")
+        with netCDF4.Dataset(self.path("mean.nc")) as mean:
+            expected = np.ma.masked_equal(restored, -999).astype("f8").mean(axis=0)
+            self.assertLess(abs(mean["tos"][0] - expected).max(), 1e-3)
+        self.run_tool("ncks", "-O", "--cmp=none", "packed.nc", "bare.nc")
+        self.assert_whole("bare.nc", restored, 0)
+
+    def test_nco_with_the_field_first(self):
+        """If the field is the first variable that has the filter, it keeps its bound."""
+        self.need("ncks")
+        self.run_tool("nccopy", "-4", "-F", "tos," + filter_form(ABS, self.BOUND), "plain.nc", "one.nc")
+        restored = self.assert_whole("one.nc", self.field, self.BOUND)
+        self.run_tool("ncks", "-O", "one.nc", "copied.nc")
+        self.assert_whole("copied.nc", restored, self.BOUND)
+        self.assertEqual(self.words("copied.nc", "tos")[:4], user_words(ABS, self.BOUND))
+
+    def test_cdo(self):
+        self.need("h5repack", "cdo")
+        restored = self.repacked()
+        self.run_tool("cdo", "-s", "-O", "copy", "packed.nc", "copied.nc")
+        self.assert_same_bits(self.read("copied.nc", "tos"), restored)
+
+
 class Python(NetcdfTest):
     """netCDF4 has no name for the filter: h5py or nccopy make the variable, netCDF4 fills it."""
 
@@ -151,6 +249,27 @@ class Python(NetcdfTest):
         with netCDF4.Dataset(self.path("packed.nc")) as file:
             masked = file["wind"][:]
         self.assertTrue((np.ma.getmaskarray(masked) == (values == -9999)).all())
+
+    def test_types_that_h5py_wrote(self):
+        """Losslessly and under a bound, in both byte orders."""
+        numbers = np.arange(6000).reshape(60, 100) // 50
+        names = [order + kind for kind in ("f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8")
+                 for order in "<>"]
+        for mode, options in ((LOSSLESS, 0), (ABS, NAMED), (ABS, 0)):
+            with h5py.File(self.path("types.nc"), "w") as file:
+                for name in names:
+                    file.create_dataset(name, data=numbers.astype(name), chunks=(60, 100),
+                                        compression=harness.filter_id,
+                                        compression_opts=user_words(mode, 2.0, options))
+            with netCDF4.Dataset(self.path("types.nc")) as file:
+                file.set_auto_mask(False)
+                for name in names:
+                    with self.subTest(name, mode=mode, options=options):
+                        error = abs(file[name][:].astype("f8") - numbers).max()
+                        self.assertEqual(file[name].dtype.newbyteorder("="),
+                                         np.dtype(name).newbyteorder("="))
+                        is_bounded = options == NAMED and name[1:] not in ("u4", "i8", "u8")
+                        self.assertTrue(0 < error <= 2 if is_bounded else error == 0, error)
 
     def test_what_h5py_wrote(self):
         """netCDF4 reads a file that h5py made with dimension scales."""

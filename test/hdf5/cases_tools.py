@@ -77,6 +77,36 @@ class Tools(harness.Hdf5Test):
         self.assert_lossy(wind, self.read("packed.h5"), 1e-3)
         self.assertTrue((self.read("packed.h5", "count") == count).all())
 
+    def test_a_whole_file(self):
+        """h5repack over all datasets: ids, masks, coordinates and all that is no number are exact; the
+        field is within the bound, and its fill value stays. Before, a mask became zeros."""
+        wind, fill = waves((40, 50), "f8") * 30, -999.0
+        wind[coast((40, 50))] = fill
+        cells = np.arange(2000).reshape(40, 50)
+        exact = {"mask": (cells % 3 == 0).astype("i4"), "flags": (cells % 5).astype("i1"), "id": cells,
+                 "count": cells.astype("u4"), "is_land": cells % 3 == 0, "phase": np.exp(1j * cells),
+                 "time": np.arange(31) * 6.0, "steps": np.arange(31, dtype="i2"),
+                 "latitude": np.linspace(-90, 90, 91, dtype="f4"), "level": 1000.0 - 7 * np.arange(30),
+                 "longitude": (np.arange(720) * 0.5 + 180) % 360 - 180, "weight": np.sin(cells[0]),
+                 "time_bounds": np.stack((np.arange(31) * 6.0, np.arange(1, 32) * 6.0), 1),
+                 "big_endian": cells.astype(">i4"), "name": np.array([b"north", b"south"] * 9),
+                 "record": np.array([(1, 0.3)] * 99, [("a", "i4"), ("b", "f8")]), "one": np.array(7)}
+        with h5py.File(self.path("plain.h5"), "w") as file:
+            file.create_dataset("wind", data=wind, fillvalue=fill)
+            file.create_dataset("text", data=["a", "bc"] * 30, dtype=h5py.string_dtype())
+            for name, values in exact.items():
+                file[name] = values
+        for flag in (0, 1):
+            self.run_tool("h5repack", "-f", repack_form(ABS, 4.0, 0, flag), "plain.h5", "packed.h5")
+            for name, values in exact.items():
+                restored = self.read("packed.h5", name)
+                self.assertEqual((restored.dtype, restored.tobytes()),
+                                 (values.dtype, values.tobytes()), name)
+            self.assertEqual(list(self.read("packed.h5", "text")), [b"a", b"bc"] * 30)
+            packed = self.read("packed.h5")
+            self.assert_lossy(wind, packed, 4.0)
+            self.assertTrue(((packed == fill) == (wind == fill)).all())
+
     def test_without_loss(self):
         wind = waves((40, 50), "f8")
         self.plain(wind=wind)

@@ -127,6 +127,10 @@ h5_chunk h5_read_chunk(hid_t dataset, const hsize_t *offset) {
   return chunk;
 }
 
+bool h5_is_plain(const h5_chunk *chunk) {
+  return chunk->byte_count >= 8 && memcmp(chunk->bytes, "\x89SZP\r\n\x1A\n", 8) == 0;
+}
+
 void h5_write_chunk(hid_t dataset, const hsize_t *offset, const void *bytes, size_t byte_count) {
   assert_true(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, offset, byte_count, bytes) >= 0);
 }

@@ -44,6 +44,8 @@ typedef struct h5_chunk {
   uint32_t skipped_filters; /* a bit for each filter that was left out */
 } h5_chunk;
 h5_chunk h5_read_chunk(hid_t dataset, const hsize_t *offset);
+/* Whether it is no archive, but the values themselves behind a head. */
+bool h5_is_plain(const h5_chunk *chunk);
 void h5_write_chunk(hid_t dataset, const hsize_t *offset, const void *bytes, size_t byte_count);
 
 /* Asserts that a sentence of szgpu on HDF5's error stack contains this text. To be called right

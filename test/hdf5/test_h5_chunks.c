@@ -134,7 +134,8 @@ static void other_filters_give_no_words(void **state) {
   assert_int_equal(szgpu_h5_dataset_words(more, words), 0);
   assert_int_equal(szgpu_h5_dataset_words(other, words), 0);
   assert_int_equal(szgpu_h5_dataset_words(H5I_INVALID_HID, words), 0);
-  assert_int_equal(szgpu_h5_dataset_words(own, words), SZGPU_H5_WORD_DIMS + 2);
+  assert_int_equal(szgpu_h5_dataset_words(own, words),
+                   SZGPU_H5_USER_WORDS + SZGPU_H5_CHUNK_DIMS + 2);
   H5Dclose(none);
   H5Dclose(more);
   H5Dclose(other);

@@ -147,8 +147,8 @@ static int write_in_child(int (*prepare)(void), const double *values) {
   return WEXITSTATUS(ended);
 }
 
-/* OpenMP's threads do not survive fork(): a child that waited for them hung. Here the library,
- * which this program links as well, has started some. */
+/* Threads do not survive fork(): a child that waited for them would hang. Here the library, which
+ * this program links as well, has started some. */
 static void a_child_of_a_process_with_threads_works(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F64, 2, ROWS, COLUMNS, 0, 0);
@@ -185,7 +185,6 @@ static int refuse_threads(void) {
   return pthread_create(&thread, NULL, nothing, NULL) == 0 ? NOT_REFUSED : 0;
 }
 
-/* OpenMP's runtime used to end the process. */
 static void where_the_system_refuses_threads_one_does_it(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F64, 2, ROWS, COLUMNS, 0, 0);

@@ -2,13 +2,14 @@
 
 SPDX-License-Identifier: BSD-3-Clause
 
-  python3 test_hdf5.py PLUGIN_FOLDER SZGPU [--filter ID] [--venv DIR] [--skip REASON] CASES
-                       [unittest's options]
+  python3 test_hdf5.py PLUGIN_FOLDER SZGPU [--filter ID] [--other ID:FOLDER] [--other-is-known]
+                       [--venv DIR] [--skip REASON] CASES [unittest's options]
 
 PLUGIN_FOLDER holds libh5zszgpu.so, SZGPU is the command. CASES is a module here, or a unittest
-selection such as cases_h5py.Modes -v. --filter: the id that the plugin was built with. --venv:
-where cases_wheels makes a virtual environment. Tests skip, with a reason, what a machine lacks; the
-exit code is 77 if every test was skipped. --skip: skips all, for this reason.
+selection such as cases_h5py.Modes -v. --filter: the id that the plugin was built with. --other: the
+id of a second plugin and its folder, for cases_other; --other-is-known: the command was built with
+it. --venv: where cases_wheels makes a virtual environment. Tests skip, with a reason, what a machine
+lacks; the exit code is 77 if every test was skipped. --skip: skips all, for this reason.
 """
 import argparse
 import os
@@ -21,6 +22,8 @@ def main():
     parser.add_argument("plugin_folder")
     parser.add_argument("szgpu")
     parser.add_argument("--filter", type=int, default=480)
+    parser.add_argument("--other", default="0:")
+    parser.add_argument("--other-is-known", action="store_true")
     parser.add_argument("--venv", default="")
     parser.add_argument("--skip", default="")
     asked, selection = parser.parse_known_args()
@@ -30,7 +33,9 @@ def main():
     if not os.path.exists(os.path.join(asked.plugin_folder, "libh5zszgpu.so")):
         parser.error(f"{asked.plugin_folder} has no libh5zszgpu.so: build the target h5zszgpu")
     # HDF5 reads it when it is loaded, so this must come before any import of h5py.
-    os.environ["HDF5_PLUGIN_PATH"] = os.path.abspath(asked.plugin_folder)
+    other_id, _, other_folder = asked.other.partition(":")
+    folders = [asked.plugin_folder, other_folder] if other_folder else [asked.plugin_folder]
+    os.environ["HDF5_PLUGIN_PATH"] = ":".join(os.path.abspath(folder) for folder in folders)
     try:
         import harness
     except ImportError as problem:
@@ -39,6 +44,7 @@ def main():
     harness.plugin_folder = os.path.abspath(asked.plugin_folder)
     harness.szgpu = os.path.abspath(asked.szgpu)
     harness.filter_id = asked.filter
+    harness.other_id, harness.other_is_known = int(other_id), asked.other_is_known
     harness.venv_folder = asked.venv and os.path.abspath(asked.venv)
     run = unittest.main(module=None, argv=["test_hdf5.py", *selection], exit=False).result
     for test, reason in run.skipped:

@@ -1,4 +1,4 @@
-/* header.c - uses all of the headers that is not a function; read as C11 and as C++17.
+/* header.c - uses all of the headers that is not a function; read as C and as C++.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <szgpu.h>
@@ -9,10 +9,9 @@ static const szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
 
 int main(void) {
   szgpu_shape shape = {SZGPU_F32, 3, {2, 3, 4, 0}};
-  szgpu_info info;
+  szgpu_info info = SZGPU_INFO_DEFAULTS;
   szgpu_frame_info frame = SZGPU_FRAME_INFO_DEFAULTS;
   szgpu_ctx *ctx;
-  info.struct_bytes = sizeof info;
   if (szgpu_create(&ctx, &options) != SZGPU_OK) return 1;
   if (szgpu_reserve(ctx, &params, &shape) != SZGPU_OK) return 1;
   if (szgpu_inspect(NULL, 0, &info) == SZGPU_OK) return 1;

@@ -29,7 +29,7 @@ check() { # program, arguments
 
 must installing "$cmake" --install "$build" --prefix "$work/first"
 mv "$work/first" "$work/moved" # because users may move an installed tree
-libdir=$(dirname "$(find "$work/moved" -name 'libszgpu.*' | head -n 1)")
+libdir=$(dirname "$(find "$work/moved" -name 'libszgpu.*' -print -quit)")
 
 check "$work/moved/bin/szgpu" --version
 must find_package "$cmake" -S "$consumer" -B "$work/use" -DCMAKE_C_COMPILER="$cc" \

@@ -38,7 +38,7 @@ static void share_words(const struct ranks *ranks, const struct snapshots *snaps
   MPI_Bcast(words, SZGPU_H5_MOST_WORDS, MPI_UNSIGNED, 0, ranks->comm);
   const char *const why =
       count ? szgpu_h5_chunk(words, (size_t)count, &direct->params, &direct->shape)
-            : "the dataset has not the szgpu filter alone";
+            : "the szgpu filter is not the dataset's only filter";
   if (why) fault_set(fault, EXIT_FILES, "%s:%s: %s", snapshots->path, snapshots->name, why);
 }
 
@@ -81,7 +81,7 @@ static void take_memory(struct direct *direct, struct fault *fault) {
   direct->values = malloc(value_count * sizeof(float));
   direct->message = malloc(message_bytes);
   if (!direct->values || !direct->message)
-    fault_set(fault, EXIT_FILES, "out of memory: there is none for archives");
+    fault_set(fault, EXIT_FILES, "out of memory for archives");
 }
 
 void direct_open(const struct ranks *ranks, const struct snapshots *snapshots,
@@ -156,7 +156,7 @@ static void keep_message(const struct writing *w, size_t byte_count) {
     size_t const room = 2 * direct->kept_room + byte_count;
     unsigned char *const larger = realloc(direct->kept, room);
     if (!larger) {
-      fault_set(w->fault, EXIT_FILES, "out of memory: there is none for archives");
+      fault_set(w->fault, EXIT_FILES, "out of memory for archives");
       return;
     }
     direct->kept = larger;

@@ -28,9 +28,7 @@ static float *take_block(const struct block *block, struct fault *fault) {
   float *values = NULL;
   if (value_count <= PTRDIFF_MAX / sizeof(float))
     values = malloc(value_count ? (size_t)value_count * sizeof(float) : 1);
-  if (!values)
-    fault_set(fault, EXIT_FILES, "out of memory: there is none for %" PRIu64 " values",
-              value_count);
+  if (!values) fault_set(fault, EXIT_FILES, "out of memory for %" PRIu64 " values", value_count);
   return values;
 }
 

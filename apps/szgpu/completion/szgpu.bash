@@ -27,7 +27,7 @@ _szgpu() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} pattern='*'
   local options='-z -x -l -e -m -t -d -b -j -o -f -q -v -V -h --test --sweep --h5-args --verify
     --fill --greatest --zstd --zstd= --frame --layout --predictor --no-gap --target-ratio --append
-    --time --strict --slab --region --level --step --compare --decoder --device --memory
+    --time --strict --named --slab --region --level --step --compare --decoder --device --memory
     --memory-limit --json --progress --help --version'
   COMPREPLY=()
   case $before in
