@@ -11,30 +11,30 @@
 
 #include <szgpu.h>
 
-/* README.md shows this function as it stands; scripts/check_style.sh compares the two. */
-/* example begins */
 /* Compresses a field and restores it. info gets what the archive says of itself. */
-szgpu_status there_and_back(const szgpu_shape *shape, const float *field, float *restored,
-                            size_t field_bytes, szgpu_info *info) {
-  szgpu_params params = SZGPU_PARAMS_DEFAULTS;
-  params.bound = 1e-4; /* times the range of the values */
+static szgpu_status there_and_back(const szgpu_shape *shape, const float *field, float *restored,
+                                   size_t field_bytes, szgpu_info *info) {
+  size_t capacity = 0, archive_bytes = 0;
+  void *archive = NULL;
   szgpu_ctx *ctx;
   szgpu_status status = szgpu_create(&ctx, NULL);
   if (status) return status;
-  size_t capacity = 0, archive_bytes = 0;
-  status = szgpu_sizes(ctx, &params, shape, NULL, &capacity); /* always large enough */
-  void *archive = status ? NULL : malloc(capacity);
-  if (!status && !archive) status = SZGPU_OUT_OF_MEMORY;
+  /* README.md shows these lines; scripts/check_style.sh compares the two. */
+  /* example begins */
+  szgpu_params params = SZGPU_PARAMS_DEFAULTS;
+  params.bound = 1e-4; /* times the range of the values */
+  status = szgpu_sizes(ctx, &params, shape, NULL, &capacity);
+  if (!status && !(archive = malloc(capacity))) status = SZGPU_OUT_OF_MEMORY;
   if (!status)
     status = szgpu_compress(ctx, &params, shape, field, archive, capacity, &archive_bytes);
-  if (!status) status = szgpu_inspect(archive, archive_bytes, info);
   if (!status) status = szgpu_decompress(ctx, archive, archive_bytes, restored, field_bytes);
+  /* example ends */
+  if (!status) status = szgpu_inspect(archive, archive_bytes, info);
   if (status) fprintf(stderr, "%s: %s\n", szgpu_status_text(status), szgpu_last_error(ctx));
   free(archive);
   szgpu_destroy(ctx);
   return status;
 }
-/* example ends */
 
 enum { ROWS = 20, COLUMNS = 300, VALUES = ROWS * COLUMNS };
 

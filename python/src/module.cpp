@@ -9,17 +9,27 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <utility>
 
+#include "core/environment.h"
+#include "fill_guess.h"
+#include "launcher.h"
 #include "szgpu.h"
+#include "szgpu_hdf5.h"
 #include "szgpu_series.h"
+#include "values.h"
 
 namespace nb = nanobind;
 
@@ -40,6 +50,19 @@ using target_buffer = nb::ndarray<>;       // written by it
 void check(szgpu_status status) {
   if (status != SZGPU_OK) raise_status(status, "");
 }
+
+// ---- floating point ----
+
+// The library's environment, between calls that are in one thread. As a context manager of Python it
+// is for what is computed there.
+class environment {
+ public:
+  void enter() { szg_environment_enter(&callers_); }
+  void leave() { szg_environment_leave(&callers_); }
+
+ private:
+  fenv_t callers_;
+};
 
 // ---- buffers ----
 
@@ -79,6 +102,16 @@ void set_shape(request &self, int dtype, const std::vector<uint64_t> &dims) {
   self.shape.ndim = static_cast<int>(dims.size());
   if (dims.size() > 4) throw nb::value_error("a field has at most 4 dims");
   for (size_t i = 0; i < dims.size(); i++) self.shape.dims[i] = dims[i];
+}
+
+// What is kept exactly.
+void set_fills(request &self, const std::vector<double> &fills) {
+  if (fills.size() > 1 + SZGPU_MOST_MORE_FILLS)
+    raise_status(SZGPU_BAD_ARGUMENT, "at most four fill values of an array are kept exactly");
+  self.params.has_fill = !fills.empty();
+  self.params.fill = fills.empty() ? 0.0 : fills[0];
+  self.params.more_fill_count = fills.empty() ? 0 : (uint32_t)fills.size() - 1;
+  for (size_t i = 1; i < fills.size(); i++) self.params.more_fills[i - 1] = fills[i];
 }
 
 // A wrong size would make the library leave the buffer, so it is checked here once more.
@@ -129,7 +162,7 @@ class context {
     szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
     options.backend = static_cast<szgpu_backend>(backend);
     options.device = device;
-    options.threads = threads;
+    options.threads = threads ? threads : launcher_threads(sysconf(_SC_NPROCESSORS_ONLN));
     options.decoder = static_cast<szgpu_decoder>(decoder);
     options.stream = reinterpret_cast<CUstream_st *>(stream);
     options.memory_limit = memory_limit;
@@ -168,7 +201,7 @@ class context {
     size_t const used = compress_to(what, field.data(), archive.bytes.get(), archive.byte_count,
                                     std::move(progress));
     nb::bytes const copy(archive.bytes.get(), used);
-    if (archive.byte_count <= kKeptRoomBytes) room_ = std::move(archive);
+    keep_room(std::move(archive));
     return copy;
   }
 
@@ -269,7 +302,12 @@ class context {
                                   reinterpret_cast<CUstream_st *>(stream)));
   }
 
-  std::string note() const { return szgpu_last_note(ctx_); }
+  std::string note() {
+    begin(nb::none());
+    std::string const note = szgpu_last_note(ctx_);
+    finish(SZGPU_OK);
+    return note;
+  }
 
  private:
   using clock = std::chrono::steady_clock;
@@ -282,14 +320,23 @@ class context {
   static constexpr size_t kKeptRoomBytes = size_t{256} << 20;
 
   szgpu_ctx *ctx_ = nullptr;
+  std::mutex room_mutex_;
   room room_;
   nb::object progress_;           // what the caller wants to be called with (done, total), or None
   clock::time_point next_look_{}; // when to look for signals again
-  bool is_busy_ = false;
+  std::atomic<bool> is_busy_{false};
+
+  void keep_room(room used) {
+    std::lock_guard<std::mutex> const turn(room_mutex_);
+    if (used.byte_count <= kKeptRoomBytes) room_ = std::move(used);
+  }
 
   room take_room(size_t byte_count) {
-    room taken = std::move(room_);
-    room_ = room();
+    room taken;
+    {
+      std::lock_guard<std::mutex> const turn(room_mutex_);
+      std::swap(taken, room_);
+    }
     if (taken.byte_count >= byte_count) return taken;
     taken.bytes.reset(static_cast<uint8_t *>(std::malloc(byte_count)));
     if (!taken.bytes) throw std::bad_alloc();
@@ -298,19 +345,19 @@ class context {
   }
 
   void begin(nb::object progress) {
-    if (is_busy_)
+    if (is_busy_.exchange(true))
       throw nb::value_error("this object is at work in another thread: give each thread one of its "
                             "own");
-    is_busy_ = true;
     progress_ = std::move(progress);
     next_look_ = clock::now() + std::chrono::milliseconds(100);
   }
 
   void finish(szgpu_status status) {
-    is_busy_ = false;
+    std::string const sentence = status == SZGPU_OK ? "" : szgpu_last_error(ctx_);
     progress_ = nb::none();
+    is_busy_ = false;
     if (PyErr_Occurred()) throw nb::python_error(); // the progress callback's, or Ctrl-C
-    if (status != SZGPU_OK) raise_status(status, szgpu_last_error(ctx_));
+    if (status != SZGPU_OK) raise_status(status, sentence.c_str());
   }
 
   size_t compress_to(const request &what, const void *field, void *archive, size_t capacity,
@@ -347,71 +394,117 @@ class context {
 
 // ---- series ----
 
+// Calls wait for each other, without Python's lock, which the one at work may need.
 class series {
  public:
   series(nb::bytes path, bool is_append) : path_(path) {
     int error_number = 0;
     szgpu_status status;
+    szgpu_series *opened;
     {
       nb::gil_scoped_release unlocked;
-      status = szgpu_series_open_file(&series_, path_.c_str(),
+      status = szgpu_series_open_file(&opened, path_.c_str(),
                                       is_append ? SZGPU_SERIES_APPEND : SZGPU_SERIES_READ,
                                       &error_number);
     }
-    check_file(status, error_number);
+    check_file({status, error_number});
+    series_ = opened;
   }
-  ~series() { close(); }
+  ~series() { szgpu_series_close(series_.load()); }
   series(const series &) = delete;
   series &operator=(const series &) = delete;
 
   void close() {
-    szgpu_series_close(series_);
-    series_ = nullptr;
+    nb::gil_scoped_release unlocked;
+    std::unique_lock<std::mutex> turn(mutex_, std::defer_lock);
+    if (!is_inherited()) turn.lock();
+    szgpu_series_close(series_.exchange(nullptr));
   }
 
-  uint64_t count() const { return szgpu_series_count(open()); }
+  uint64_t count() {
+    uint64_t steps = 0;
+    check_file(call([&](szgpu_series *opened) {
+      steps = szgpu_series_count(opened);
+      return SZGPU_OK;
+    }));
+    return steps;
+  }
 
   nb::dict step(uint64_t index) {
     szgpu_step step = SZGPU_STEP_DEFAULTS;
-    check_file(szgpu_series_step(open(), index, &step), szgpu_series_errno(series_));
+    check_file(
+        call([&](szgpu_series *opened) { return szgpu_series_step(opened, index, &step); }));
     return dict_of(step);
   }
 
-  // What follows the last step: a status, its text, and what its record says.
+  // Of the file, to map it; the caller closes it.
+  int descriptor() {
+    int copy = -1, error_number = 0;
+    outcome const found = call([&](szgpu_series *opened) {
+      copy = fcntl(szgpu_series_descriptor(opened), F_DUPFD_CLOEXEC, 0);
+      error_number = errno;
+      return copy >= 0 ? SZGPU_OK : SZGPU_SOURCE_FAILED;
+    });
+    check_file({found.status, error_number});
+    return copy;
+  }
+
+  // What follows the last step: a status, its text, the number of steps, and what its record says.
   nb::tuple end() {
     szgpu_step step = SZGPU_STEP_DEFAULTS;
-    szgpu_status const status = szgpu_series_end(open(), &step);
-    return nb::make_tuple(static_cast<int>(status), szgpu_status_text(status), dict_of(step));
+    szgpu_status end = SZGPU_OK;
+    uint64_t steps = 0;
+    check_file(call([&](szgpu_series *opened) {
+      end = szgpu_series_end(opened, &step);
+      steps = szgpu_series_count(opened);
+      return SZGPU_OK;
+    }));
+    return nb::make_tuple(static_cast<int>(end), szgpu_status_text(end), steps, dict_of(step));
   }
 
   void append(const source_buffer &archive, nb::bytes name, std::optional<double> time) {
     require_contiguous(archive);
     szgpu_label const label = {name.c_str(), time.has_value(), time.value_or(0.0)};
-    szgpu_series *const opened = open();
-    szgpu_status status;
-    {
-      nb::gil_scoped_release unlocked;
-      status = szgpu_series_append_archive(opened, archive.data(), archive.nbytes(), &label);
-    }
-    check_file(status, szgpu_series_errno(opened));
+    const void *const bytes = archive.data();
+    size_t const byte_count = archive.nbytes();
+    check_file(call([&](szgpu_series *opened) {
+      return szgpu_series_append_archive(opened, bytes, byte_count, &label);
+    }));
   }
 
-  void cut() { check_file(szgpu_series_cut(open()), szgpu_series_errno(series_)); }
+  void cut() { check_file(call(szgpu_series_cut)); }
 
  private:
-  nb::bytes path_;
-  szgpu_series *series_ = nullptr;
+  struct outcome {
+    szgpu_status status;
+    int error_number;
+  };
 
-  szgpu_series *open() const {
-    if (!series_) throw nb::value_error("the series is closed: open it again");
-    return series_;
+  nb::bytes path_;
+  std::atomic<szgpu_series *> series_{nullptr};
+  std::mutex mutex_;
+  pid_t const process_ = getpid();
+
+  // Another thread may have held the mutex at the fork: then nobody gives it back.
+  bool is_inherited() const { return getpid() != process_; }
+
+  template <typename Work>
+  outcome call(Work work) {
+    if (is_inherited()) return {SZGPU_OTHER_PROCESS, 0};
+    nb::gil_scoped_release unlocked;
+    std::lock_guard<std::mutex> const turn(mutex_);
+    szgpu_series *const opened = series_;
+    if (!opened) throw nb::value_error("the series is closed: open it again");
+    szgpu_status const status = work(opened);
+    return {status, szgpu_series_errno(opened)};
   }
 
   // Failures of the file are OSErrors, with its name.
-  void check_file(szgpu_status status, int error_number) const {
-    bool const is_of_file = status == SZGPU_SOURCE_FAILED || status == SZGPU_SINK_FAILED;
-    if (!is_of_file || error_number == 0) return check(status);
-    errno = error_number;
+  void check_file(outcome found) const {
+    bool const is_of_file =
+        found.status == SZGPU_SOURCE_FAILED || found.status == SZGPU_SINK_FAILED;
+    if (!is_of_file || found.error_number == 0) return check(found.status);
+    errno = found.error_number;
     PyErr_SetFromErrnoWithFilename(PyExc_OSError, path_.c_str());
     throw nb::python_error();
   }
@@ -443,7 +536,12 @@ nb::dict inspect(const source_buffer &archive) {
   dict["bound"] = info.bound;
   dict["absolute_bound"] = info.absolute_bound;
   dict["value_range"] = info.value_range;
-  dict["fill"] = info.has_fill ? nb::object(nb::float_(info.fill)) : nb::none();
+  nb::list fills;
+  if (info.has_fill) fills.append(info.fill);
+  for (uint32_t i = 0; i < info.more_fill_count; i++) fills.append(info.more_fills[i]);
+  dict["fills"] = nb::tuple(fills);
+  dict["limits"] =
+      info.has_limits ? nb::object(nb::make_tuple(info.least, info.greatest)) : nb::none();
   dict["frame_rows"] = info.frame_rows;
   dict["frame_count"] = info.frame_count;
   dict["field_bytes"] = info.field_bytes;
@@ -480,15 +578,40 @@ std::vector<uint64_t> level_shape(const source_buffer &archive, int level) {
   return {shape.dims, shape.dims + shape.ndim};
 }
 
+// A sentence if a value of a field in the memory of the CPU looks like fill, and its archive suffers
+// from it; "" if there is nothing to say.
+std::string fill_warning(const request &asked, const source_buffer &field,
+                         const source_buffer &archive) {
+  szgpu_info info = SZGPU_INFO_DEFAULTS;
+  char sentence[FILL_SENTENCE_CHARS] = "";
+  require_field(asked, field);
+  check(szgpu_inspect(archive.data(), archive.nbytes(), &info));
+  if (info.shape.dtype != asked.shape.dtype || info.field_bytes != field.nbytes())
+    throw nb::value_error("the archive is not one of this field");
+  nb::gil_scoped_release unlocked;
+  environment own;
+  own.enter();
+  bool const is_found = warn_of_fill(field.data(), &info, "fill=", sentence);
+  own.leave();
+  return is_found ? sentence : "";
+}
+
 } // namespace
 
 NB_MODULE(_core, module) {
   module.attr("version") = szgpu_version();
   module.attr("has_cuda") = szgpu_has_cuda() != 0;
+  module.attr("hdf5_filter_id") = SZGPU_H5_FILTER_ID;
+  module.attr("hdf5_other_filter_id") = SZGPU_H5_OTHER_FILTER_ID;
   module.attr("other_params") = static_cast<int>(SZGPU_OTHER_PARAMS);
   module.attr("lossless") = static_cast<int>(SZGPU_MODE_LOSSLESS);
   module.attr("most_items") = static_cast<int>(SZGPU_MAX_ASYNC_ITEMS);
   module.attr("outcome_bytes") = sizeof(szgpu_outcome);
+
+  nb::class_<environment>(module, "Environment")
+      .def(nb::init<>())
+      .def("__enter__", &environment::enter)
+      .def("__exit__", [](environment &self, nb::args) { self.leave(); });
 
   nb::class_<request>(module, "Request")
       .def(nb::init<>())
@@ -518,16 +641,8 @@ NB_MODULE(_core, module) {
       .def_prop_rw(
           "zstd_level", [](const request &self) { return self.params.zstd_level; },
           [](request &self, int level) { self.params.zstd_level = level; })
-      .def_prop_rw(
-          "fill",
-          [](const request &self) {
-            return self.params.has_fill ? std::optional<double>(self.params.fill) : std::nullopt;
-          },
-          [](request &self, std::optional<double> fill) {
-            self.params.has_fill = fill.has_value();
-            self.params.fill = fill.value_or(0.0);
-          },
-          nb::for_setter(nb::arg("fill").none()))
+      .def("set_fills", &set_fills, nb::arg("fills"))
+      .def("keep_all", [](request &self) { self.params.keep = SZGPU_KEEP_ALL; })
       .def_prop_rw(
           "greatest", [](const request &self) { return self.params.greatest; },
           [](request &self, double greatest) { self.params.greatest = greatest; });
@@ -558,6 +673,7 @@ NB_MODULE(_core, module) {
       .def("close", &series::close)
       .def("count", &series::count)
       .def("step", &series::step, nb::arg("index"))
+      .def("descriptor", &series::descriptor)
       .def("end", &series::end)
       .def("append", &series::append, nb::arg("archive"), nb::arg("name"), nb::arg("time").none())
       .def("cut", &series::cut);
@@ -566,6 +682,14 @@ NB_MODULE(_core, module) {
       "status_text",
       [](int status) { return szgpu_status_text(static_cast<szgpu_status>(status)); },
       nb::arg("status"));
+  module.def(
+      "has_value",
+      [](int dtype, double value) {
+        return dtype_has_value(static_cast<szgpu_dtype>(dtype), value);
+      },
+      nb::arg("dtype"), nb::arg("value"));
+  module.def("fill_warning", &fill_warning, nb::arg("request"), nb::arg("field"),
+             nb::arg("archive"));
   module.def("inspect", &inspect, nb::arg("archive"));
   module.def("inspect_frames", &inspect_frames, nb::arg("archive"), nb::arg("first"),
              nb::arg("count"));

@@ -8,9 +8,9 @@
 >>> bool(abs(a - b).max() <= 1e-3)
 True
 
-Every value that comes back differs from the original by at most the bound, or is bit-identical to
-it: this holds for NaN, infinities and fill values too. An archive is the same, byte for byte,
-whether the array was on the CPU or on a GPU.
+Every restored value differs from the original by at most the bound, or is bit-identical to it,
+including NaN, infinities and fill values. An archive is the same, byte for byte, whether the array
+was on the CPU or on a GPU.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -30,6 +30,7 @@ from .dataset import Dataset, Mapping, dataset_of
 from .errors import *  # noqa: F403
 from .info import Frame, Info, inspect
 from .series import Series, Step
+from .settings import Fill
 
 __version__: str = _core.version
 
@@ -59,7 +60,7 @@ def compress(
     psnr: float | None = None,
     pwrel: float | None = None,
     lossless: bool = False,
-    fill: float | None = None,
+    fill: Fill = None,
     greatest: float = 0.0,
     predictor: str = "auto",
     layout: str = "tile",
@@ -71,16 +72,15 @@ def compress(
 ) -> Any:
     """Compress an array of one to four axes.
 
-    Say how exact the result must be by exactly one of `abs`, `rel`, `psnr`, `pwrel` and
-    `lossless`.
+    Pass exactly one of `abs`, `rel`, `psnr`, `pwrel` and `lossless`.
 
     Parameters
     ----------
     array : array_like
         A numpy array, or any array on the CPU or a CUDA device that has the buffer protocol or
         DLPack. float32, float64, float16, bfloat16, uint8, int8, uint16, int16 and int32 can be
-        compressed with a bound; these, the float8 types, other integers and booleans can be
-        compressed without loss. Arrays in C or Fortran order are not copied; others on the CPU are.
+        compressed with a bound; these, the float8 types, all other numbers, dates and bytes can be
+        compressed losslessly. Arrays in C or Fortran order are not copied; others on the CPU are.
     abs : float, optional
         The bound: no value changes by more than this, in the unit of the values.
     rel : float, optional
@@ -89,30 +89,30 @@ def compress(
         The bound at which uniform errors have this PSNR, in dB.
     pwrel : float, optional
         The bound as a fraction of each value, below 1, for float32 and float64: no value changes by
-        more than this times itself, and signs and zeros stay.
+        more than this times itself, and signs and zeros are kept.
     lossless : bool, default False
         Every bit comes back.
-    fill : float, optional
-        The value that means "nothing here". It is kept exactly and left out of the range. By
-        default well-known ones, such as 1e20 and NaN, are found.
+    fill : float or sequence of float, optional
+        Up to four values that mean "nothing here". They are kept exactly and do not count for the
+        range. By default well-known values, such as 1e20 and NaN, are found.
     greatest : float, default 0
-        With `abs`: what you say that no magnitude exceeds, so that the values are not looked at
-        first; 0 looks. The bound holds for values beyond it too.
+        With `abs`: a promise that no magnitude exceeds this; the scan of the values is skipped. 0:
+        no promise. The bound also holds for values beyond it.
     predictor : {"auto", "lorenzo", "interpolation"}, default "auto"
-        How values are predicted. "lorenzo" is fastest, "interpolation" mostly smallest.
+        How values are predicted. "lorenzo" is the fastest, "interpolation" usually the smallest.
     layout : {"tile", "linear"}, default "tile"
     frame_rows : int, default 0
-        Rows of the slowest axis in a frame, which is coded by itself; 0 takes the default.
+        Rows of the slowest axis in a frame, which is coded independently; 0 is the default.
     zstd : int, default 0
-        1 to 19 packs the archive with zstd where that saves space.
+        1 to 19 packs the archive with zstd if that saves space.
     out : array_like, optional
-        Memory for the archive, where the array is. By default the archive is a bytes object,
-        or a uint8 array of the same library if the array is on a GPU.
+        Memory for the archive, on the array's device. By default the archive is a bytes object, or
+        a uint8 array of the same library if the array is on a GPU.
     threads : int, default 0
-        CPU threads; 0 takes all cores.
+        CPU threads; 0 means all cores.
     progress : callable, optional
-        Called with the values done and the values in all from time to time. What it raises
-        stops the work.
+        Called now and then with the number of finished values and the total. An exception stops the
+        work.
 
     Returns
     -------
@@ -125,6 +125,11 @@ def compress(
         The array or an argument is not one that szgpu takes.
     szgpu.Error
         The library's own errors.
+
+    Warns
+    -----
+    UserWarning
+        A value of an array on the CPU looks like fill, and is not named.
     """
     return compressor_of_thread(threads).compress(
         array,
@@ -160,25 +165,25 @@ def decompress(
     Parameters
     ----------
     archive : bytes or array_like
-        What `compress` gave, in the memory of the CPU or of a CUDA device.
+        The result of `compress`, in the memory of the CPU or of a CUDA device.
     out : array_like, optional
-        The array to restore into: contiguous in C order, of the right shape. By default the
-        result is a new array where the archive is.
+        The array to restore into: contiguous in C order, of the right shape. By default the result
+        is a new array on the archive's device.
     dtype : dtype, optional
-        The type of the values, for archives of integers and float8 values, which are bytes to
-        an archive; without it they come back as uint8.
+        The type of the values, if archives do not have it, such as int64 and float8. Without it
+        they are restored as uint8.
     slab : slice or (int, int), optional
         Only rows start to stop - 1 of the first axis; the step must be 1.
     region : int, slice, Ellipsis or a tuple of them, optional
-        Only what numpy's basic index gives, such as ``np.s_[:16, 32:64, ..., 5]``, of the array
+        Only the values of a basic numpy index, such as ``np.s_[:16, 32:64, ..., 5]``, of the array
         or, with `level`, of the preview. Only the tiles that the box around it needs are decoded,
-        on the CPU, and checksums of bulk data are not tested. Steps must be positive; all that
-        lies between is restored for a while.
+        on the CPU, and checksums of bulk data are not tested. Steps must be positive; the values in
+        between are restored temporarily.
     level : int, default 0
         1 to 6: a preview, every 2**level-th value along each axis, read from the coarse
         levels only. Not every archive has one.
     threads : int, default 0
-        CPU threads; 0 takes all cores.
+        CPU threads; 0 means all cores.
     progress : callable, optional
         As in `compress`.
 
@@ -202,7 +207,7 @@ def decompress(
 
 
 def compress_many(arrays: Iterable[Any], *, threads: int = 0, **settings: Any) -> list[Any]:
-    """Compress arrays, each to an archive of its own.
+    """Compress arrays, each to its own archive.
 
     Arrays on a GPU that are compressed with `lossless`, without `zstd`, `frame_rows` and the linear
     layout, are compressed together, which is faster if they are small: 200 of 1 MiB take a fifth
@@ -213,7 +218,7 @@ def compress_many(arrays: Iterable[Any], *, threads: int = 0, **settings: Any) -
     arrays : iterable of array_like
         As in `compress`.
     threads : int, default 0
-        CPU threads; 0 takes all cores.
+        CPU threads; 0 means all cores.
     **settings
         The other keywords of `compress`, except `out`.
 
@@ -246,11 +251,11 @@ def decompress_many(
     Parameters
     ----------
     archives : iterable of bytes or array_like
-        What `compress` and `compress_many` gave.
+        The results of `compress` and `compress_many`.
     dtype : dtype, optional
         As in `decompress`, for all archives.
     threads : int, default 0
-        CPU threads; 0 takes all cores.
+        CPU threads; 0 means all cores.
 
     Returns
     -------
@@ -271,7 +276,7 @@ def open(  # noqa: A001
     dtype: str | np.dtype | type | None = None,
     threads: int = 0,
 ) -> Dataset | Series:
-    """Open an archive or a series in a file, of which only what is indexed is restored.
+    """Open an archive or a series in a file. Only the values that are indexed are restored.
 
     Parameters
     ----------
@@ -280,7 +285,7 @@ def open(  # noqa: A001
     dtype : dtype, optional
         As in `decompress`.
     threads : int, default 0
-        CPU threads; 0 takes all cores.
+        CPU threads; 0 means all cores.
 
     Returns
     -------
@@ -307,14 +312,14 @@ def open(  # noqa: A001
 
 
 def build_info() -> dict[str, Any]:
-    """Say what this build of szgpu has.
+    """Describe this build of szgpu.
 
     Returns
     -------
     dict
-        "version": the library's; "cuda": whether it has the CUDA backend, which says nothing about
-        whether there is a GPU; "hdf5_plugin": the folder of the HDF5 filter plugin, or None;
-        "command": the path of the command, or None.
+        "version": the library's; "cuda": whether it has the CUDA backend (not whether there is a
+        GPU); "hdf5_plugin": the folder of the HDF5 filter plugin, or None; "command": the path of
+        the command, or None.
     """
     from pathlib import Path
 

@@ -19,56 +19,20 @@ from typing import Any
 
 import numpy as np
 
+from .value_types import VALUE_BYTES, bounded_type_of_name, numpy_type, type_of_name
+
 DEVICE_CPU, DEVICE_CUDA, DEVICE_CUDA_HOST, DEVICE_CUDA_MANAGED = 1, 2, 3, 13
 """Types of device, as DLPack numbers them."""
 
 CUDA_STREAM = 1
 """The legacy default stream, as CUDA and DLPack number it. All work on GPUs is ordered as in it."""
 
-F32, F64, U8, BF16, F16, FP8, I8, U16, I16, I32 = range(10)
-"""The types of szgpu_dtype."""
+SOURCE_FORTRAN, SOURCE_BIG_ENDIAN = 2, 4
+"""Bits of szgpu_params.source: how values lay that an archive holds in C order, little-endian."""
 
-VALUE_BYTES = {F32: 4, F64: 8, U8: 1, BF16: 2, F16: 2, FP8: 1, I8: 1, U16: 2, I16: 2, I32: 4}
 _ARCHIVE_ALIGNMENT = 16  # of archives in GPU memory, in bytes
 _MOST_SPARE_BYTES = 1 << 20  # that an archive may keep beside it: a copy costs some microseconds
 _LIBRARIES = {"numpy": "numpy", "torch": "torch", "cupy": "cupy", "jax": "jax", "jaxlib": "jax"}
-_INTEGERS = {"uint8": U8, "int8": I8, "uint16": U16, "int16": I16, "int32": I32}
-_FLOATS = {"float32": F32, "float64": F64, "float16": F16, "bfloat16": BF16}
-
-
-@lru_cache(maxsize=64)
-def type_of_name(name: str) -> tuple[int, int]:
-    """Find the szgpu_dtype of a type of values, and how many of its values one such value takes.
-
-    Losslessly, integers and booleans are bytes, so an int32 takes four values of type U8.
-    """
-    if name in _FLOATS:
-        return _FLOATS[name], 1
-    if name.startswith("float8_"):
-        return FP8, 1
-    try:
-        dtype = np.dtype(name)
-    except TypeError:
-        dtype = np.dtype(object)
-    if dtype.kind in "iub":
-        return U8, dtype.itemsize
-    remedy = "view it as floats with one more axis of length 2" if "complex" in name else (
-        "convert it to float32, float64 or integers first"
-    )
-    raise TypeError(f"szgpu cannot compress values of type {name}: {remedy}")
-
-
-def bounded_type_of_name(name: str) -> int:
-    """Find the szgpu_dtype of a type of values that can have a bound."""
-    if name in _INTEGERS:
-        return _INTEGERS[name]
-    if name in _FLOATS:
-        return _FLOATS[name]
-    type_of_name(name)  # refuses what cannot be compressed at all
-    raise TypeError(
-        f"values of type {name} can be compressed with lossless=True only: for a bound convert them "
-        "to float32 or float64"
-    )
 
 
 @dataclass(frozen=True)
@@ -77,9 +41,8 @@ class Field:
 
     buffer: Any  # one-dimensional for the CPU, a DLPack capsule for a GPU
     dtype: int  # of szgpu_dtype
-    dims: tuple[int, ...]  # slowest axis first; bytes count for integers without a bound
-    type_name: str  # "float32", "bfloat16", "int16" ...
-    is_fortran: bool  # dims are the reverse of the array's shape
+    dims: tuple[int, ...]  # slowest axis first; of bytes, if an archive does not have the type
+    source: int  # SOURCE_*; with SOURCE_FORTRAN dims are the reverse of the array's shape
     maker: str  # the library that it is of: "numpy", "torch", "cupy", "jax"
     device: int | None  # index of the CUDA device; None: the CPU
 
@@ -166,6 +129,26 @@ def name_of(array: Any) -> str:
     return _name_of_type(array.dtype)
 
 
+def _seen(array: Any) -> np.ndarray:
+    """See an array, a buffer or what numpy makes an array of."""
+    if hasattr(array, "__array__") or hasattr(array, "__dlpack__"):
+        return np.asarray(array)
+    try:
+        return np.asarray(memoryview(array))  # bytes would be text to numpy
+    except TypeError:
+        return np.asarray(array)
+
+
+def require_values(array: Any, seen: np.ndarray) -> None:
+    """Refuse a bound on bytes, which may be anything's."""
+    is_array = hasattr(array, "__array__") or hasattr(array, "__dlpack__")
+    if seen.dtype.itemsize == 1 and not is_array and not isinstance(array, (list, tuple)):
+        raise TypeError(
+            f"the bytes of a {type(array).__name__} may be values of any type: for a bound pass an "
+            "array of them, such as np.frombuffer(buffer, 'float32'); lossless=True takes bytes"
+        )
+
+
 def _as_numpy(array: Any) -> tuple[np.ndarray, str]:
     """See an array on the CPU through numpy, and name its type.
 
@@ -178,8 +161,8 @@ def _as_numpy(array: Any) -> tuple[np.ndarray, str]:
             torch = sys.modules["torch"]
             bits = array.view(torch.int16 if name == "bfloat16" else torch.uint8)
             return bits.numpy(), name
-    seen = np.asarray(array)
-    if seen.dtype.hasobject or seen.dtype.names or seen.dtype.kind not in "fiubcV":
+    seen = _seen(array)
+    if seen.dtype.hasobject or seen.dtype.names or seen.dtype.kind not in "fiubcmMV":
         raise TypeError(
             f"szgpu cannot compress values of type {seen.dtype}: convert them to float32, float64 "
             "or integers first"
@@ -213,8 +196,9 @@ def field_of(array: Any, has_bound: bool) -> Field:
     """See an array as a field to read from.
 
     A contiguous array is not copied, whether its last axis (C order) or its first one (Fortran
-    order) is the fastest. Other arrays on the CPU, and big-endian ones, are copied.
+    order) is the fastest. Other arrays on the CPU, and big-endian or unaligned ones, are copied.
     """
+    array = with_dlpack(array)
     device = device_of(array)
     if device is not None:
         return _device_field(array, device, has_bound)
@@ -222,17 +206,20 @@ def field_of(array: Any, has_bound: bool) -> Field:
     values, name = _as_numpy(array)
     _require_dims(values.shape)
     dtype, units = (bounded_type_of_name(name), 1) if has_bound else type_of_name(name)
+    if has_bound:
+        require_values(array, values)
     if not values.dtype.isnative:
         values = values.astype(values.dtype.newbyteorder("="))
     is_fortran = values.flags.f_contiguous and not values.flags.c_contiguous
-    # Integers that are bytes are so along the last axis: their Fortran order is not kept.
+    # Types that are bytes are so along the last axis: their Fortran order is not kept.
     if (is_fortran and units > 1) or not (is_fortran or values.flags.c_contiguous):
         values = np.ascontiguousarray(values)
         is_fortran = False
+    if not values.flags.aligned:
+        values = values.copy(order="A")
     shape = values.shape[::-1] if is_fortran else values.shape
-    return Field(
-        _bytes_of(values), dtype, _dims(shape, units), name, is_fortran, "numpy", None
-    )
+    source = SOURCE_FORTRAN if is_fortran else 0
+    return Field(_bytes_of(values), dtype, _dims(shape, units), source, "numpy", None)
 
 
 def _device_bits(array: Any, name: str) -> Any:
@@ -257,8 +244,7 @@ def _device_field(array: Any, device: int, has_bound: bool) -> Field:
         _capsule(_device_bits(array, name)),
         dtype,
         _dims(shape, units),
-        name,
-        False,
+        0,
         package_of(array),
         device,
     )
@@ -280,6 +266,15 @@ def archive_buffer(archive: Any) -> tuple[Any, str, int | None]:
         ) from error
 
 
+def require_native(out: Any) -> None:
+    """Refuse numpy arrays to write to whose bytes are in the opposite order."""
+    if isinstance(out, np.ndarray) and not out.dtype.isnative:
+        raise TypeError(
+            f"out has the type {out.dtype}, whose bytes are in the opposite order of this "
+            "machine's: pass an array in its order"
+        )
+
+
 def writable_bytes(out: Any, what: str) -> Any:
     """See an array to write to as a buffer of bytes."""
     device = device_of(out)
@@ -292,11 +287,6 @@ def writable_bytes(out: Any, what: str) -> Any:
         out = np.frombuffer(out, np.uint8)
     _require_plain(out)
     seen, _ = _as_numpy(out)
-    if not seen.dtype.isnative:
-        raise TypeError(
-            f"out has the type {seen.dtype}, whose bytes are in the opposite order of this "
-            "machine's: pass an array in its order"
-        )
     if not seen.flags.writeable:
         raise ValueError(f"out is read-only: {what} needs memory to write to")
     if not seen.flags.c_contiguous:
@@ -304,22 +294,10 @@ def writable_bytes(out: Any, what: str) -> Any:
     return _bytes_of(seen)
 
 
-def numpy_type(name: str) -> np.dtype:
-    """Find numpy's dtype of a name; bfloat16 and float8 types come from ml_dtypes."""
-    try:
-        return np.dtype(name)
-    except TypeError:
-        pass
-    try:
-        found: np.dtype = np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
-        return found
-    except ImportError:
-        raise TypeError(
-            f"numpy has no type {name} of its own: install ml_dtypes, or pass dtype='uint16' (or "
-            "'uint8') for the bits"
-        ) from None
-    except AttributeError:
-        raise TypeError(f"there is no type {name}") from None
+def is_aligned(buffer: np.ndarray, dtype: int) -> bool:
+    """Whether a buffer on the CPU begins where values of a szgpu_dtype may."""
+    address: int = buffer.__array_interface__["data"][0]
+    return address % VALUE_BYTES[dtype] == 0
 
 
 def empty(library: str, device: int | None, shape: tuple[int, ...], type_name: str) -> Any:

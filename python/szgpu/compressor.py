@@ -4,101 +4,68 @@
 
 from __future__ import annotations
 
-import operator
+import functools
 import threading
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from . import _core, arrays, errors, indexing, many
+from . import _core, arrays, errors, indexing, many, value_types
+from .arrays import SOURCE_FORTRAN
+from .fill_guess import warn_of_fill
+from .settings import MODES, PREDICTORS, Fill, Settings, choice, real, whole
 
 Progress: TypeAlias = Callable[[int, int], object]
 
 _BACKENDS = {"auto": 0, "cpu": 1, "cuda": 2}
 LAYOUTS = {"linear": 0, "tile": 1}
-_PREDICTORS = {"auto": 0, "lorenzo": 1, "interpolation": 2}
-MODES = ("rel", "abs", "psnr", "lossless", "pwrel")
-TYPE_NAMES = {
-    arrays.F32: "float32",
-    arrays.F64: "float64",
-    arrays.U8: "uint8",
-    arrays.BF16: "bfloat16",
-    arrays.F16: "float16",
-    arrays.FP8: "uint8",
-    arrays.I8: "int8",
-    arrays.U16: "uint16",
-    arrays.I16: "int16",
-    arrays.I32: "int32",
-}
-SOURCE_FORTRAN = 2
-_MOST_ZSTD = 19
 MOST_LEVEL = 6
 _MOST_THREADS = 1024
 _MOST_INT = (1 << 31) - 1
 _MOST_U64 = (1 << 64) - 1
 
 
-def _choice(choices: dict[str, int], value: str, what: str) -> int:
-    if isinstance(value, str) and value in choices:
-        return choices[value]
-    raise ValueError(f"{what} is {value!r}, which is not one of {', '.join(choices)}")
-
-
-def _whole(value: int, most: int, what: str) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{what} is {value!r}, which is not a whole number") from None
-    if not 0 <= number <= most:
-        raise errors.ArgumentError(f"{what} is {number}, which is not in the range 0 to {most}")
-    return number
-
-
-def mode_of(bounds: dict[str, float | None], lossless: bool) -> tuple[int, float]:
-    given = {name: bound for name, bound in bounds.items() if bound is not None}
-    if lossless:
-        given["lossless"] = 1.0
-    if len(given) != 1:
-        raise ValueError(
-            "say how exact the result must be by exactly one of abs=, rel=, psnr=, pwrel= "
-            "and lossless=True" + (f": there are {', '.join(given)}" if given else "")
-        )
-    (name, bound), *_ = given.items()
-    return MODES.index(name), float(bound)
-
-
 class Compressor:
     """Compresses and restores many arrays with the same settings and the same workspace.
 
-    The functions of the module have the same methods and keep one such object per thread. Make one
-    of your own to choose where the work is done, or to free its memory when you like: it goes with
-    the object. One thread at a time may use it.
+    The functions of the module keep one such object per thread. Make your own to choose where the
+    work is done, or to control the lifetime of its memory, which is freed with the object. One
+    thread at a time may use it.
 
     Parameters
     ----------
     threads : int, default 0
-        CPU threads of a call; 0 takes all cores.
+        The most CPU threads of a call. 0 means all cores that the process may use, or its share of
+        them if an MPI launcher started several processes on the machine.
     backend : {"auto", "cpu", "cuda"}, default "auto"
-        Where arrays in the memory of the CPU are worked on. "auto" takes a GPU for large ones if
-        there is one. Arrays on a GPU are always worked on there. The result is the same.
+        Where arrays in the memory of the CPU are processed. "auto" uses a GPU for large ones if
+        there is one. Arrays on a GPU are always processed there. The result is the same.
     device : int, default 0
         The CUDA device for arrays in the memory of the CPU.
     memory_limit : int, default 0
-        The most bytes of workspace of a call, for archives of strangers; a call that needs more
-        raises `MemoryLimitError`. 0 is no limit. The restored array does not count: look at
-        `inspect` before.
+        The most bytes of workspace of a call, for untrusted archives; a call that needs more raises
+        `MemoryLimitError`. 0 means no limit. The restored array does not count: check its size with
+        `inspect` first.
     """
 
     def __init__(
         self, *, threads: int = 0, backend: str = "auto", device: int = 0, memory_limit: int = 0
     ) -> None:
-        self._threads = _whole(threads, _MOST_THREADS, "threads")
-        self._memory_limit = _whole(memory_limit, _MOST_U64, "memory_limit")
+        self._threads = whole(threads, _MOST_THREADS, "threads")
+        self._memory_limit = whole(memory_limit, _MOST_U64, "memory_limit")
         self._host = self._new_context(
-            _choice(_BACKENDS, backend, "backend"), _whole(device, _MOST_INT, "device"), 0
+            choice(_BACKENDS, backend, "backend"), whole(device, _MOST_INT, "device"), 0
         )
         self._devices: dict[int, _core.Context] = {}
+        self._another = functools.partial(
+            type(self), threads=threads, backend=backend, device=device, memory_limit=memory_limit
+        )
+
+    def __reduce__(self) -> tuple[Callable[[], Compressor], tuple[()]]:
+        """Make copies and pickles of the settings; each has a workspace of its own."""
+        return self._another, ()
 
     def _new_context(self, backend: int, device: int, stream: int) -> _core.Context:
         if backend == _BACKENDS["cuda"] and not _core.has_cuda:
@@ -126,7 +93,7 @@ class Compressor:
         psnr: float | None = None,
         pwrel: float | None = None,
         lossless: bool = False,
-        fill: float | None = None,
+        fill: Fill = None,
         greatest: float = 0.0,
         predictor: str = "auto",
         layout: str = "tile",
@@ -136,19 +103,34 @@ class Compressor:
         progress: Progress | None = None,
     ) -> Any:
         """Compress an array of one to four axes. As `szgpu.compress`, with this object's settings."""
-        mode, bound = mode_of({"rel": rel, "abs": abs, "psnr": psnr, "pwrel": pwrel}, lossless)
-        field = arrays.field_of(arrays.with_dlpack(array), not lossless)
-        request = _core.Request()
-        request.set_shape(field.dtype, field.dims)
-        request.mode = mode
-        request.bound = bound
-        request.layout = _choice(LAYOUTS, layout, "layout")
-        request.predictor = _choice(_PREDICTORS, predictor, "predictor")
-        request.frame_rows = _whole(frame_rows, _MOST_U64, "frame_rows")
-        request.source = SOURCE_FORTRAN if field.is_fortran else 0
-        request.zstd_level = _whole(zstd, _MOST_ZSTD, "zstd")
-        request.fill = None if fill is None else float(fill)
-        request.greatest = float(greatest)
+        settings = Settings(abs, rel, psnr, lossless, fill, predictor, zstd, pwrel)
+        field = arrays.field_of(array, not settings.lossless)
+        request = _request(field, settings, settings.fills)
+        request.layout = choice(LAYOUTS, layout, "layout")
+        request.frame_rows = whole(frame_rows, _MOST_U64, "frame_rows")
+        request.greatest = real(greatest, "greatest")
+        archive = self._compress(request, field, out, progress)
+        warn_of_fill(request, field, archive)
+        return archive
+
+    def compress_chunk(
+        self, field: arrays.Field, settings: Settings, fills: tuple[float, ...]
+    ) -> Any:
+        """Compress a field for a container. fills: what is kept exactly, of settings or not.
+
+        What else is missing is found, values stay in their range, and parts may be written again.
+        """
+        request = _request(field, settings, fills)
+        request.keep_all()
+        return self._compress(request, field, None, None)
+
+    def decompress_chunk(self, archive: np.ndarray, memory: np.ndarray) -> None:
+        """Restore a field into bytes of its size, both in the memory of the CPU."""
+        self._host.decompress(archive, memory, 0, 0, 0, None, None)
+
+    def _compress(
+        self, request: _core.Request, field: arrays.Field, out: Any, progress: Progress | None
+    ) -> Any:
         context = self._context(field.device)
         if out is None and field.device is None:
             return context.compress_bytes(request, field.buffer, progress)
@@ -182,11 +164,13 @@ class Compressor:
         """Restore the array of an archive, or a part or preview of it. As `szgpu.decompress`, with this object's settings."""
         archive = arrays.aligned(arrays.with_dlpack(archive))
         buffer, library, device = arrays.archive_buffer(archive)
+        if out is not None:
+            arrays.require_native(out)
         header = buffer if device is None else _device_header(archive)
         info = _core.inspect(header)
         if slab is not None and region is not None:
             raise ValueError("slab and region cannot be used together: region=slice(...) gives rows")
-        level = _whole(level, MOST_LEVEL, "level")
+        level = whole(level, MOST_LEVEL, "level")
         rows = _rows(info, slab, level)
         stored_dims = tuple(_core.level_shape(header, level)) if level else info["shape"]
         if rows:
@@ -214,14 +198,14 @@ class Compressor:
                 raise ValueError("out is on another device than the archive: copy one to the other")
             target = arrays.reversed_axes(out) if is_fortran else out
         if not (box and box.is_empty):
+            place = room = arrays.writable_bytes(target, "the result")
+            if device is None and not arrays.is_aligned(place, info["dtype"]):
+                room = np.empty(place.size, np.uint8)
             self._context(device).decompress(
-                buffer,
-                arrays.writable_bytes(target, "the result"),
-                *(rows or (0, 0)),
-                level,
-                numbers,
-                progress,
+                buffer, room, *(rows or (0, 0)), level, numbers, progress
             )
+            if room is not place:
+                place[:] = room
         if out is not None:
             return result
         result = arrays.given_back(result, library)
@@ -231,8 +215,8 @@ class Compressor:
 
     def compress_many(self, given: Iterable[Any], **settings: Any) -> list[Any]:
         """Compress arrays. As `szgpu.compress_many`, with this object's settings."""
-        bounds = {name: settings.get(name) for name in ("rel", "abs", "psnr", "pwrel")}
-        mode_of(bounds, settings.get("lossless", False))
+        checked = {field.name for field in fields(Settings)}
+        Settings(**{name: value for name, value in settings.items() if name in checked})
         archives: list[Any] = []
         batches: dict[tuple[int, str], many.Batch] = {}
         for number, array in enumerate(given):
@@ -285,6 +269,20 @@ class Compressor:
             restored[archive.number] = arrays.given_back(result, library)
 
 
+def _request(
+    field: arrays.Field, settings: Settings, fills: tuple[float, ...]
+) -> _core.Request:
+    request = _core.Request()
+    request.set_shape(field.dtype, field.dims)
+    request.mode = MODES.index(settings.mode)
+    request.bound = settings.bound
+    request.predictor = PREDICTORS[settings.predictor]
+    request.zstd_level = settings.zstd
+    request.source = field.source
+    request.set_fills(fills)
+    return request
+
+
 _of_thread = threading.local()
 
 
@@ -297,14 +295,17 @@ def compressor_of_thread(threads: int) -> Compressor:
 
 
 def shape_of(
-    archive: np.ndarray, dtype: str | np.dtype | type | None, level: int
-) -> tuple[str, tuple[int, ...]]:
-    """The name and the shape of the values that `Compressor.decompress` gives."""
-    info = _core.inspect(archive)
-    level = _whole(level, MOST_LEVEL, "level")
-    dims = tuple(_core.level_shape(archive, level))
+    archive: Any, dtype: str | np.dtype | type | None, level: int = 0
+) -> tuple[str, tuple[int, ...], int]:
+    """The name and the shape of the values that `Compressor.decompress` gives, and the source."""
+    buffer, _, device = arrays.archive_buffer(archive)
+    header = buffer if device is None else _device_header(archive)
+    info = _core.inspect(header)
+    level = whole(level, MOST_LEVEL, "level")
+    dims = tuple(_core.level_shape(header, level))
     name, dims = _values(info["dtype"], dims, _asked_type(dtype))
-    return name, dims[::-1] if info["source"] & SOURCE_FORTRAN else dims
+    source: int = info["source"]
+    return name, dims[::-1] if source & SOURCE_FORTRAN else dims, source
 
 
 def _numbers_of_box(box: indexing.Box, is_fortran: bool, units: int) -> list[int]:
@@ -377,18 +378,18 @@ def _values(
     dtype: int, dims: tuple[int, ...], name: str | None
 ) -> tuple[str, tuple[int, ...]]:
     """The name and the shape of the values that an archive's are, or are asked to be."""
-    stored = TYPE_NAMES[dtype]
+    stored = value_types.TYPE_NAMES[dtype]
     if name is None or name == stored:
         return stored, dims
     try:
-        kind, units = arrays.type_of_name(name)
+        kind, units = value_types.type_of_name(name)
     except TypeError:
         raise _other_type(stored, name) from None
-    size = arrays.VALUE_BYTES[kind] * units
-    same_bits = arrays.VALUE_BYTES[dtype] == size and name.startswith(("uint", "int", "bool"))
-    if (dtype == arrays.FP8 and size == 1) or same_bits:
+    size = value_types.VALUE_BYTES[kind] * units
+    same_bits = value_types.VALUE_BYTES[dtype] == size and name.startswith(("uint", "int", "bool"))
+    if (dtype == value_types.FP8 and size == 1) or same_bits:
         return name, dims
-    if dtype == arrays.U8 and dims[-1] % size == 0:
+    if dtype == value_types.U8 and dims[-1] % size == 0:
         return name, (*dims[:-1], dims[-1] // size)
     raise _other_type(stored, name)
 

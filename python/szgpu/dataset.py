@@ -1,4 +1,4 @@
-"""Archives in files as arrays of which only what is asked for is restored."""
+"""Archives in files as arrays that are restored in parts, on request."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Self
 
 import numpy as np
 
-from . import arrays
+from . import _core, errors, value_types
 from .compressor import MOST_LEVEL, compressor_of_thread, shape_of
 from .info import Info, inspect
 
@@ -21,26 +21,43 @@ from .info import Info, inspect
 class Mapping:
     """Bytes of a file, by default all that follow `offset`, until it is closed.
 
-    Calls that are at work then keep them until they end.
+    Calls that are running then keep them until they end.
     """
 
     def __init__(self, file: BinaryIO, offset: int = 0, count: int | None = None) -> None:
         if count is None:
             count = os.fstat(file.fileno()).st_size - offset
+        _require_bytes(os.fstat(file.fileno()).st_size, offset + count)
         before = offset % mmap.ALLOCATIONGRANULARITY
         content = b"" if count == 0 else mmap.mmap(  # nothing cannot be mapped
             file.fileno(), count + before, access=mmap.ACCESS_READ, offset=offset - before
         )
-        self._bytes: np.ndarray | None = np.frombuffer(content, np.uint8)[before if count else 0 :]
+        self._content: Any = content  # a mapping, or no bytes
+        self._before = before
+        self._end = offset + count
 
     @property
     def bytes(self) -> np.ndarray:
-        if self._bytes is None:
+        content = self._content  # another thread may close it at any moment
+        if content is None:
             raise ValueError("the archive is closed: open it again")
-        return self._bytes
+        if isinstance(content, mmap.mmap):
+            _require_bytes(content.size(), self._end)
+        return np.frombuffer(content, np.uint8)[self._before if content else 0 :]
 
     def close(self) -> None:
-        self._bytes = None
+        self._content = None
+
+
+def _require_bytes(found: int, expected: int) -> None:
+    """Refuse a file that became shorter: what is mapped of it can no longer be read (SIGBUS)."""
+    if found < expected:
+        status = errors.TruncatedError.status
+        raise errors.of_status(
+            status,
+            _core.status_text(status),
+            f"the file has {found} bytes, of which {expected} were there when it was opened",
+        )
 
 
 class Closable:
@@ -64,15 +81,15 @@ class Closable:
 class Dataset(Closable):
     """The array of an archive in a file, read-only. `szgpu.open` gives one.
 
-    Indexing restores what the index asks for: whole numbers, slices with positive steps and
-    Ellipsis, as in numpy. Only the tiles that the box around it needs are decoded, and only they
-    and a few tables are read from the file. So checksums of bulk data are not tested:
+    Indexing restores the indexed values. Indices are whole numbers, slices with positive steps and
+    Ellipsis, as in numpy. Only the tiles that the box around them needs are decoded, and only these
+    and a few tables are read from the file. So checksums of bulk data are not tested;
     `szgpu.decompress` tests everything.
 
     Attributes
     ----------
     info : Info
-        What the archive says of itself.
+        The header of the archive.
     shape : tuple of int
     dtype : numpy.dtype
     ndim, size, nbytes : int
@@ -94,8 +111,8 @@ class Dataset(Closable):
         self._level = level
         self._threads = threads
         self.info = info
-        name, self.shape = shape_of(mapping.bytes, dtype, level)
-        self.dtype = arrays.numpy_type(name)
+        name, self.shape, _ = shape_of(mapping.bytes, dtype, level)
+        self.dtype = value_types.numpy_type(name)
 
     @property
     def ndim(self) -> int:
@@ -119,7 +136,7 @@ class Dataset(Closable):
         return max(0, min(own, default=MOST_LEVEL) - self._level)
 
     def level(self, level: int) -> Dataset:
-        """The preview of every 2**level-th value along each axis, as an array of its own.
+        """The preview of every 2**level-th value along each axis, as a separate array.
 
         It ends when this one is closed.
         """
@@ -149,7 +166,7 @@ class Dataset(Closable):
         return f"<szgpu.Dataset: shape {self.shape}, type {self.dtype}, levels {self.levels}>"
 
     def close(self) -> None:
-        """Close the file. Arrays that were restored stay."""
+        """Close the file. Restored arrays stay valid."""
         self._mapping.close()
 
 

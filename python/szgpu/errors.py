@@ -15,10 +15,13 @@ __all__ = [
     "NewerVersionError",
     "NoDeviceError",
     "NotAnArchiveError",
+    "OtherParamsError",
+    "OtherProcessError",
     "OutOfMemoryError",
     "FieldChangedError",
     "LockedError",
     "NotASeriesError",
+    "SeriesChangedError",
     "ShapeError",
     "SinkFailedError",
     "SourceFailedError",
@@ -85,9 +88,9 @@ class CorruptError(Error, ValueError):
 
 
 class NotAnArchiveError(CorruptError):
-    """The data do not begin as an archive does."""
+    """The data are not an szgpu archive."""
 
-    _remedy = "pass what szgpu.compress gave"
+    _remedy = "pass the result of szgpu.compress"
 
 
 class NewerVersionError(Error, ValueError):
@@ -97,21 +100,21 @@ class NewerVersionError(Error, ValueError):
 
 
 class TruncatedError(CorruptError):
-    """The archive ends before its own size says."""
+    """The archive is shorter than its header says."""
 
-    _remedy = "replace it by an intact copy"
+    _remedy = "replace it with an intact copy"
 
 
 class TrailingBytesError(CorruptError):
     """There are bytes after the end of the archive."""
 
-    _remedy = "pass it without what follows it"
+    _remedy = "pass it without the bytes that follow it"
 
 
 class ChecksumError(CorruptError):
     """A checksum does not match."""
 
-    _remedy = "replace it by an intact copy"
+    _remedy = "replace it with an intact copy"
 
 
 class CancelledError(Error):
@@ -145,33 +148,51 @@ class MemoryLimitError(Error, MemoryError):
 
 
 class SourceFailedError(Error, RuntimeError):
-    """What a call reads from could not be read."""
+    """The source of a call could not be read."""
 
     _remedy = "check the file"
 
 
 class SinkFailedError(Error, RuntimeError):
-    """What a call writes to could not be written."""
+    """The sink of a call could not be written."""
 
     _remedy = "check the file and its folder"
 
 
 class NotASeriesError(CorruptError):
-    """The data do not begin as a series of steps does."""
+    """The data are not a series of steps."""
 
     _remedy = "open a file that szgpu.Series made"
 
 
 class UnfinishedError(CorruptError):
-    """The last step of a series was not finished: its append is at work or was cut off."""
+    """The last step of a series is unfinished: its append is running or was interrupted."""
 
-    _remedy = "the next append takes its place"
+    _remedy = "the next append replaces it"
 
 
 class LockedError(Error, RuntimeError):
     """Another program is appending to the series."""
 
-    _remedy = "append when it has closed the series"
+    _remedy = "append again when it has closed the series"
+
+
+class OtherParamsError(Error, ValueError):
+    """The archive was not made with these settings."""
+
+    _remedy = "restore it with the settings that it was made with"
+
+
+class OtherProcessError(Error, RuntimeError):
+    """The series was opened by another process, from which this one was forked."""
+
+    _remedy = "open it in the process that uses it"
+
+
+class SeriesChangedError(Error, RuntimeError):
+    """Another program has changed or replaced the file of a series that is open to append."""
+
+    _remedy = "open it again when no other program writes to it"
 
 
 # In the order of SZGPU_STATUS_LIST, from 1 on.
@@ -198,6 +219,9 @@ _BY_STATUS: tuple[type[Error], ...] = (
     NotASeriesError,
     UnfinishedError,
     LockedError,
+    OtherParamsError,
+    OtherProcessError,
+    SeriesChangedError,
 )
 
 

@@ -1,4 +1,4 @@
-"""What archives say of themselves."""
+"""The headers of archives."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 
 from . import _core, arrays, errors
-from .compressor import LAYOUTS, MODES, SOURCE_FORTRAN, TYPE_NAMES
+from .arrays import SOURCE_FORTRAN
+from .compressor import LAYOUTS
+from .settings import MODES
+from .value_types import TYPE_NAMES
 
 
 @dataclass(frozen=True)
@@ -28,10 +31,10 @@ class Frame:
     predictor : str
         "differences", "interpolation" or "".
     level_count : int
-        How many previews it has: 0 if it is no levels frame.
+        The number of its previews; 0 if it is not a levels frame.
     fold : int
-        A 1-D array that repeats itself may be treated as rows of so many values, and then has no
-        previews; else 0.
+        The row length if a 1-D array that repeats itself is treated as rows, and then has no
+        previews; otherwise 0.
     sections : dict
         The bytes of each part.
     """
@@ -48,35 +51,37 @@ class Frame:
 
 @dataclass(frozen=True)
 class Info:
-    """What an archive says of itself.
+    """The header of an archive.
 
     Attributes
     ----------
     dtype : str
-        "float32", "float64", "float16", "bfloat16"; with a bound, and in lossless archives of the
-        command, "uint8", "int8", "uint16", "int16", "int32". "uint8" also stands for integers and
-        float8 values without loss, which are bytes to an archive.
+        "float32", "float64", "float16", "bfloat16", "uint8", "int8", "uint16", "int16", "int32".
+        "uint8" also stands for types that an archive does not have.
     shape : tuple of int
-        The shape of what `decompress` gives.
+        The shape of the result of `decompress`.
     mode : str
         "rel", "abs", "psnr", "lossless" or "pwrel".
     bound : float
-        As it was asked for, in the mode's unit; 0 if lossless.
+        As requested, in the mode's unit; 0 if lossless.
     absolute_bound : float
-        What holds for every value, in the values' unit; if the mode is "pwrel", what holds for
+        The bound of every value, in the values' unit; if the mode is "pwrel", that of the
         logarithms to base 2 of their magnitudes.
     layout : str
         "tile" or "linear".
     value_range : float
-        max - min of the values that are finite and not fill. If the mode is "abs", perhaps of a
-        sample of them.
-    fill : float or None
+        max - min of the values that are finite and not fill. If the mode is "abs", it may be that
+        of a sample.
+    fills : tuple of float
+        The fill values, which are kept exactly; at most four.
+    limits : tuple of float, or None
+        The least and the greatest value of the array; no restored value is below or above, except
     frame_rows, frame_count : int
         Rows of every frame except the last, and the number of frames.
     field_bytes, archive_bytes : int
     format_version : int
     is_fortran : bool
-        The array was in Fortran order, and comes back in it.
+        The array was in Fortran order, and is restored in it.
     """
 
     dtype: str
@@ -86,7 +91,8 @@ class Info:
     absolute_bound: float
     layout: str
     value_range: float
-    fill: float | None
+    fills: tuple[float, ...]
+    limits: tuple[float, float] | None
     frame_rows: int
     frame_count: int
     field_bytes: int
@@ -94,6 +100,11 @@ class Info:
     format_version: int
     is_fortran: bool
     _header: np.ndarray = field(repr=False, compare=False)
+
+    @property
+    def fill(self) -> float | None:
+        """The first fill value, if there is one."""
+        return self.fills[0] if self.fills else None
 
     @property
     def ratio(self) -> float:
@@ -113,13 +124,13 @@ class Info:
 
 
 def inspect(archive: Any) -> Info:
-    """Read what an archive says of itself, without restoring anything.
+    """Read the header of an archive, without restoring anything.
 
     Parameters
     ----------
     archive : bytes or array_like
-        In the memory of the CPU. Its first bytes are enough, up to the end of its header; those of
-        the frames that `Info.frames` is asked for must be there too.
+        In the memory of the CPU. Its first bytes suffice, up to the end of its header; for
+        `Info.frames`, also those of the frames.
 
     Raises
     ------

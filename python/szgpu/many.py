@@ -1,4 +1,4 @@
-"""Many arrays in one call: on a GPU together where the library can, elsewhere one after another."""
+"""Many arrays in one call: on a GPU together if the library can, otherwise one after another."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

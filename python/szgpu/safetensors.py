@@ -1,7 +1,7 @@
 """Tensors in safetensors files, one archive each.
 
-The file is a valid safetensors file: each tensor is one of bytes, its archive, and the metadata
-say what it is. A tensor is read alone, and without a bound it comes back bit for bit.
+The file is a valid safetensors file: each tensor is stored as bytes, its archive, and the metadata
+describe it. Each tensor can be read alone, and without a bound it is restored bit for bit.
 
 >>> import numpy as np
 >>> from szgpu.safetensors import load_file, save_file
@@ -27,9 +27,11 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from . import arrays
-from .compressor import compressor_of_thread
-from .settings import Settings, folded
+from . import arrays, value_types
+from .chunks import folded
+from .compressor import compressor_of_thread, shape_of
+from .errors import CorruptError
+from .settings import Settings
 
 __all__ = ["TensorFile", "load_file", "open_file", "save_file"]
 
@@ -58,10 +60,10 @@ def save_file(
         Arrays of any library that `szgpu.compress` takes, of any number of axes.
     filename : path
     metadata : mapping of str to str, optional
-        What else the file shall say of itself.
+        Further metadata of the file.
     abs, rel : float, optional
-        A bound for the float32 and float64 tensors. By default all come back bit for bit; the
-        other tensors always do.
+        A bound for the float32 and float64 tensors. By default all tensors are restored bit for
+        bit; the others always are.
     predictor, zstd
         As in `szgpu.compress`.
     """
@@ -83,8 +85,8 @@ def save_file(
             archives[name] = np.empty(0, np.uint8)
             continue
         settings = bounded if type_name in ("float32", "float64") else lossless
-        values = tensor.reshape(folded(shape))
-        archive = settings.compress(compressor_of_thread(0), values)
+        field = arrays.field_of(tensor.reshape(folded(shape)), not settings.lossless)
+        archive = compressor_of_thread(0).compress_chunk(field, settings, ())
         host = archive if isinstance(archive, bytes) else arrays.to_host(archive)
         archives[name] = np.frombuffer(host, np.uint8)
     more = {**(metadata or {}), _KEY: json.dumps({"version": 1, "tensors": kinds})}
@@ -101,12 +103,18 @@ class TensorFile:
             raise ValueError(
                 "the file was not written by szgpu.safetensors: read it with safetensors itself"
             )
-        said = json.loads(said)
-        if said["version"] != 1:
+        try:
+            said = json.loads(said)
+            version, kinds = said["version"], dict(said["tensors"])
+        except (ValueError, TypeError, KeyError):
+            raise CorruptError(
+                "the file does not say what its tensors are: replace it with an intact copy"
+            ) from None
+        if version != 1:
             raise ValueError("the file was written by a newer szgpu: use that one")
         self.metadata: dict[str, str] = metadata
         self._file = file
-        self._kinds: dict[str, dict[str, Any]] = said["tensors"]
+        self._kinds: dict[str, dict[str, Any]] = kinds
         self._framework = framework
         self._device = device
 
@@ -114,20 +122,37 @@ class TensorFile:
         """Name the tensors."""
         return list(self._kinds)
 
+    def _said_of(self, name: str) -> tuple[tuple[int, ...], str]:
+        kind = self._kinds[name]
+        try:
+            shape, dtype = tuple(kind["shape"]), kind["dtype"]
+            if isinstance(dtype, str) and all(type(n) is int and n >= 0 for n in shape):
+                return shape, dtype
+        except (TypeError, KeyError):
+            pass
+        raise CorruptError(
+            f"the file does not say what tensor {name!r} is: replace it with an intact copy"
+        )
+
     def get_tensor(self, name: str) -> Any:
         """Restore one tensor; the others are not read."""
         if name not in self._kinds:
             raise KeyError(f"the file has no tensor {name!r}")
-        kind = self._kinds[name]
-        shape = tuple(kind["shape"])
+        shape, dtype = self._said_of(name)
         archive = self._file.get_tensor(name)
+        if math.prod(shape):
+            _, found, _ = shape_of(archive, dtype)
+            if found != folded(shape):
+                raise ValueError(
+                    f"the archive of tensor {name!r} has the shape {found}, and the file says "
+                    f"{shape}: write the file again"
+                )
         if self._framework == "numpy":
             if math.prod(shape) == 0:
-                return np.empty(shape, arrays.numpy_type(kind["dtype"]))
-            values = compressor_of_thread(0).decompress(archive, dtype=kind["dtype"])
-            return values.reshape(shape)
+                return np.empty(shape, value_types.numpy_type(dtype))
+            return compressor_of_thread(0).decompress(archive, dtype=dtype).reshape(shape)
         torch = importlib.import_module("torch")
-        result = torch.empty(shape, dtype=getattr(torch, kind["dtype"]), device=self._device)
+        result = torch.empty(shape, dtype=getattr(torch, dtype), device=self._device)
         if math.prod(shape):
             if result.is_cuda:
                 archive = torch.from_numpy(archive).to(result.device)
@@ -145,9 +170,9 @@ def open_file(
     ----------
     filename : path
     framework : {"numpy", "torch"}, default "numpy"
-        What tensors shall be. A device other than "cpu" needs "torch".
+        The library of the tensors. A device other than "cpu" needs "torch".
     device : str, default "cpu"
-        Where tensors shall be; on "cuda" they are restored on that GPU.
+        The device of the tensors; on "cuda" they are restored on that GPU.
     """
     if framework not in ("numpy", "torch"):
         raise ValueError(f"framework is {framework!r}, which is not one of numpy, torch")

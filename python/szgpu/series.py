@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-import builtins
 import operator
 import os
+import weakref
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -19,7 +19,7 @@ from .dataset import Closable, Dataset, Mapping, dataset_of
 
 @dataclass(frozen=True)
 class Step:
-    """What a series says of a step.
+    """The record of a step in a series.
 
     Attributes
     ----------
@@ -39,31 +39,35 @@ class Step:
 class Series(Closable):
     """The arrays of a simulation's steps in one file. `szgpu.open` gives one to read.
 
-    `series[k]` is step k, from the end if k is negative, as a `Dataset`, of which only what is
-    indexed is restored; `len(series)` is the number of steps, and `series[a:b]` a list of them. A
-    step whose `append` has returned is on disk and stays readable, even if the program is killed or
-    the power fails during a later one.
+    `series[k]` is step k, from the end if k is negative, as a `Dataset`, which restores only
+    indexed values; `len(series)` is the number of steps, and `series[a:b]` a list of them. When
+    `append` returns, the step is on disk and stays readable, even if the program is killed or the
+    power fails during a later one.
+
+    Threads may share a series: its calls wait for each other, but arrays are compressed at the same
+    time. A forked process may not use it; it must open the file itself.
 
     Parameters
     ----------
     path : path-like
     mode : {"r", "a"}, default "r"
-        "r" reads; the steps are those that the file had when it was opened. "a" also appends, to a
-        file that is made if it is not there, and that no other program can append to until it is
-        closed.
+        "r" reads the steps that the file had when it was opened. "a" also appends; it creates a
+        missing file, and no other program can append to it until it is closed.
     dtype : dtype, optional
         As in `szgpu.decompress`, for the steps that are read.
     threads : int, default 0
-        CPU threads; 0 takes all cores.
+        CPU threads; 0 means all cores.
 
     Raises
     ------
     OSError
         The file cannot be read or written.
     szgpu.NotASeriesError
-        It begins with something else.
+        It is not a series.
     szgpu.LockedError
         Another program is appending to it.
+    szgpu.OtherProcessError
+        By all calls, in a process forked from the one that opened it.
     szgpu.CorruptError
         The first step is damaged; the subclasses say how.
     """
@@ -81,7 +85,7 @@ class Series(Closable):
         self._type = dtype
         self._threads = threads
         self._series = _core.Series(os.fsencode(path), mode == "a")
-        self._file = builtins.open(path, "rb")
+        _open_series.add(self)
 
     def __len__(self) -> int:
         return self._series.count()
@@ -94,7 +98,8 @@ class Series(Closable):
         if isinstance(index, slice):
             return [self[k] for k in range(*index.indices(len(self)))]
         place = self._series.step(self._number_of(index))
-        mapping = Mapping(self._file, place["archive_offset"], place["archive_bytes"])
+        with os.fdopen(self._series.descriptor(), "rb") as file:
+            mapping = Mapping(file, place["archive_offset"], place["archive_bytes"])
         return dataset_of(mapping, dtype=self._type, threads=self._threads)
 
     def _number_of(self, index: int) -> int:
@@ -110,22 +115,22 @@ class Series(Closable):
 
     @property
     def end(self) -> errors.Error | None:
-        """What is wrong behind the last step, if anything is: an exception that is not raised.
+        """What is wrong after the last step, or None: an exception that is not raised.
 
-        `UnfinishedError`: an append is at work, or was cut off; the next one takes its place.
-        `TruncatedError` and others: the file is damaged there. The steps before it are as ever.
+        `UnfinishedError`: an append is running or was interrupted; the next one replaces the step.
+        `TruncatedError` and others: the file is damaged there. Earlier steps are unaffected.
         """
-        status, text, found = self._series.end()
+        status, text, count, found = self._series.end()
         if status == 0:
             return None
         step = _step_of(found)
         name = f" ({step.name})" if step.name else ""
-        return errors.of_status(status, text, f"step {len(self)}{name}")
+        return errors.of_status(status, text, f"step {count}{name}")
 
     def append(
         self, array: Any, *, name: str = "", time: float | None = None, **settings: Any
     ) -> None:
-        """Compress an array and add it as the next step. It is on disk then.
+        """Compress an array and append it as the next step. When the call returns, it is on disk.
 
         Parameters
         ----------
@@ -141,13 +146,16 @@ class Series(Closable):
         ------
         OSError
             The file could not be written; it is as it was before.
+        szgpu.SeriesChangedError
+            Another program has written to the file or replaced it; nothing was appended.
         szgpu.CorruptError
-            The series is damaged behind its last step, so nothing was appended: see `end`.
+            The series is damaged after its last step, so nothing was appended; see `end`.
         TypeError, ValueError, szgpu.Error
-            As `szgpu.compress`; also if the series was opened to read.
+            As `szgpu.compress`; also if the series was opened for reading.
         """
         if "out" in settings:
             raise TypeError("append takes no out: the archive goes to the series")
+        self._series.count()  # an unusable series is reported before the work
         label = name.encode("utf-8", "surrogateescape")
         if b"\0" in label:
             raise ValueError(f"name is {name!r}: it cannot have the character 0")
@@ -158,16 +166,27 @@ class Series(Closable):
         self._series.append(buffer, label, None if time is None else float(time))
 
     def cut(self) -> None:
-        """Cut off what `end` is about, so that the series can be appended to. It is lost."""
+        """Discard the part that `end` describes, so that appends work again. It is lost."""
         self._series.cut()
 
     def close(self) -> None:
         """Close the file. Datasets of its steps stay open."""
         self._series.close()
-        self._file.close()
 
     def __repr__(self) -> str:
         return f"<szgpu.Series: {len(self)} steps>"
+
+
+_open_series: weakref.WeakSet[Series] = weakref.WeakSet()
+
+
+def _close_inherited() -> None:
+    """Close what a forked process cannot use, which would hold the lock as long as it lives."""
+    for series in _open_series:
+        series._series.close()
+
+
+os.register_at_fork(after_in_child=_close_inherited)
 
 
 def _step_of(found: dict[str, Any]) -> Step:

@@ -1,55 +1,136 @@
-"""How exact and how small: what containers keep with their data."""
+"""Bounds and other settings of all calls and containers, checked in one place."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import operator
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from numbers import Integral
-from typing import Any
+from typing import Any, TypeAlias
 
-from . import arrays
-from .compressor import Compressor, mode_of
+import numpy as np
+
+from . import _core, errors, value_types
+
+Fill: TypeAlias = float | Sequence[float] | None
+
+MODES = ("rel", "abs", "psnr", "lossless", "pwrel")
+"""The modes, as szgpu_mode numbers them."""
+
+PREDICTORS = {"auto": 0, "lorenzo": 1, "interpolation": 2}
+_MOST_ZSTD = 19
+_MOST_FILLS = 4
+_NOT_FINITE = ("nan", "inf", "-inf")  # JSON has no such numbers
+
+
+def choice(choices: dict[str, int], value: str, what: str) -> int:
+    if isinstance(value, str) and value in choices:
+        return choices[value]
+    raise ValueError(f"{what} is {value!r}, which is not one of {', '.join(choices)}")
+
+
+def whole(value: int, most: int, what: str) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} is {value!r}, which is not a whole number") from None
+    if not 0 <= number <= most:
+        raise errors.ArgumentError(f"{what} is {number}, which is not in the range 0 to {most}")
+    return number
+
+
+def real(value: Any, what: str) -> float:
+    """Take any library's number, but no truth value and no text."""
+    if isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{what} is {bool(value)}, which is not a number: give one, such as 1e-3")
+    if isinstance(value, (str, bytes, bytearray)) or not hasattr(value, "__float__"):
+        raise TypeError(f"{what} is {value!r}, which is not a number")
+    with _core.Environment():
+        number = float(value)
+    return math.nan if math.isnan(number) else number  # one NaN, so that settings can be equal
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of `szgpu.compress` that a container states for all its chunks."""
+    """The settings of `szgpu.compress` that a container can state for all its chunks.
+
+    They may be given as numbers of any library, and are Python's own afterwards.
+    """
 
     abs: float | None = None
     rel: float | None = None
     psnr: float | None = None
     lossless: bool = False
-    fill: float | None = None
+    fill: Fill = None
     predictor: str = "auto"
     zstd: int = 0
     pwrel: float | None = None
 
     def __post_init__(self) -> None:
-        mode, bound = mode_of(
-            {"rel": self.rel, "abs": self.abs, "psnr": self.psnr, "pwrel": self.pwrel}, self.lossless
-        )
-        if not (math.isfinite(bound) and bound > 0):
-            raise ValueError(f"the bound is {bound}, which is not a finite positive number")
-        if self.pwrel is not None and not bound < 1:
-            raise ValueError(f"pwrel is {bound}, which is not below 1")
-        if self.predictor not in ("auto", "lorenzo", "interpolation"):
+        with _core.Environment():
+            self._check()
+
+    def _check(self) -> None:
+        if self.lossless not in (False, True):
+            raise TypeError(f"lossless is {self.lossless!r}, which is neither True nor False")
+        self._set("lossless", bool(self.lossless))
+        for name in ("rel", "abs", "psnr", "pwrel"):
+            if getattr(self, name) is not None:
+                self._set(name, real(getattr(self, name), name))
+        given = self._given()
+        if len(given) != 1:
             raise ValueError(
-                f"predictor is {self.predictor!r}, which is not one of auto, lorenzo, interpolation"
+                "say how exact the result must be by exactly one of abs=, rel=, psnr=, pwrel= "
+                "and lossless=True" + (f": there are {', '.join(given)}" if given else "")
             )
-        if not isinstance(self.zstd, Integral):
-            raise TypeError(f"zstd is {self.zstd!r}, which is not a whole number")
-        if not 0 <= self.zstd <= 19:
-            raise ValueError(f"zstd is {self.zstd}, which is not 0 to 19")
+        if not (math.isfinite(self.bound) and self.bound > 0):
+            raise errors.BoundError(
+                f"the bound is {self.bound}, which is not a finite positive number"
+            )
+        if self.pwrel is not None and not self.pwrel < 1:
+            raise errors.BoundError(f"pwrel is {self.pwrel}, which is not below 1")
+        choice(PREDICTORS, self.predictor, "predictor")
+        self._set("zstd", whole(self.zstd, _MOST_ZSTD, "zstd"))
+        self._set("fill", _fill_of(self.fill))
+        if self.lossless and self.fill is not None:
+            raise errors.ArgumentError(
+                "fill goes with a bound: lossless=True keeps every value, so leave fill out"
+            )
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def _given(self) -> list[str]:
+        given = {
+            "rel": self.rel, "abs": self.abs, "psnr": self.psnr, "lossless": self.lossless or None,
+            "pwrel": self.pwrel,
+        }
+        return [name for name, value in given.items() if value is not None]
+
+    @property
+    def mode(self) -> str:
+        return self._given()[0]
+
+    @property
+    def bound(self) -> float:
+        """In the mode's unit; 1 if lossless."""
+        return float(getattr(self, self.mode))
+
+    @property
+    def fills(self) -> tuple[float, ...]:
+        if self.fill is None:
+            return ()
+        return tuple(self.fill) if isinstance(self.fill, Sequence) else (self.fill,)
 
     def as_config(self) -> dict[str, Any]:
         """Give what differs from the defaults, as JSON can hold it."""
         defaults = {field.name: field.default for field in fields(self)}
         config = {name: value for name, value in asdict(self).items() if value != defaults[name]}
-        if self.fill is not None and not math.isfinite(self.fill):
-            config["fill"] = str(self.fill)  # JSON has no NaN
+        if self.fills:
+            kept = [fill if math.isfinite(fill) else str(fill) for fill in self.fills]
+            config["fill"] = kept if len(kept) > 1 else kept[0]
         return config
 
     @classmethod
@@ -59,26 +140,36 @@ class Settings:
         unknown = sorted(set(config) - known)
         if unknown:
             raise ValueError(f"szgpu has no setting {unknown[0]!r}: a newer version may have it")
-        values = dict(config)
-        if isinstance(values.get("fill"), str):
-            values["fill"] = float(values["fill"])
-        return cls(**values)
+        return cls(**config)
 
-    def require_type(self, name: str) -> None:
+    def require_type(self, dtype: np.dtype) -> None:
         """Refuse types of values that cannot be compressed so."""
         if self.lossless:
-            arrays.type_of_name(name)
-        else:
-            arrays.bounded_type_of_name(name)
+            return
+        if dtype.kind in "SU" or dtype.type is np.void:
+            raise TypeError(f"values of type {dtype} can be compressed with lossless=True only")
+        value_types.bounded_type_of_name(dtype.name)
+        if self.pwrel is not None and dtype.name not in ("float32", "float64"):
+            raise TypeError(
+                f"pwrel is for float32 and float64, and not for {dtype.name}: use abs, or "
+                "lossless=True"
+            )
 
-    def compress(self, compressor: Compressor, array: Any, **more: Any) -> Any:
-        return compressor.compress(array, **{**asdict(self), **more})
 
-
-def folded(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Find at most four axes for an array of any shape.
-
-    Axes of length 1 go, and the first ones are joined. An archive made so has these dims.
-    """
-    dims = tuple(n for n in shape if n != 1) or (1,)
-    return dims if len(dims) <= 4 else (math.prod(dims[:-3]), *dims[-3:])
+def _fill_of(given: Any) -> float | tuple[float, ...] | None:
+    """One number, or a tuple of 2 to 4 different ones."""
+    if given is None:
+        return None
+    several = isinstance(given, (list, tuple)) or np.ndim(given) == 1
+    numbers = (
+        real(float(value) if value in _NOT_FINITE else value, "fill")
+        for value in (given if several else [given])
+    )
+    values = tuple(dict.fromkeys(numbers))
+    if len(values) > _MOST_FILLS:
+        raise errors.ArgumentError(
+            f"fill has {len(values)} different values: at most {_MOST_FILLS} are kept exactly"
+        )
+    if len(values) > 1:
+        return values
+    return values[0] if values else None

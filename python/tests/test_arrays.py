@@ -189,6 +189,21 @@ def test_fill_values_come_back_exactly():
     assert (b[10:20] == -9999).all() and beyond(a, b, 4e-3) == 0
 
 
+def test_no_value_leaves_the_range():
+    """Rain is never negative, and an archive says what its values stay within."""
+    a = np.maximum(smooth(64, 64) - smooth(64, 64).mean(), 0)
+    a[5] = np.nan
+    for settings in ({"rel": 2e-2}, {"psnr": 40}, {"rel": 2e-2, "predictor": "interpolation"}):
+        archive = szgpu.compress(a, **settings)
+        least, greatest = szgpu.inspect(archive).limits
+        assert (least, greatest) == (0, np.nanmax(a))
+        b = szgpu.decompress(archive)
+        assert np.nanmin(b) >= 0 and np.nanmax(b) <= greatest and not np.signbit(b).any()
+        assert (np.isnan(a) == np.isnan(b)).all()
+    for settings in ({"abs": 1e-3}, {"pwrel": 1e-3}, {"lossless": True}):
+        assert szgpu.inspect(szgpu.compress(a, **settings)).limits is None
+
+
 def test_a_declared_magnitude_saves_a_look():
     a = smooth(64, 64)
     a[3, 3] = 1e6

@@ -187,12 +187,15 @@ def test_xarray_to_netcdf_and_both_engines_read_it(tmp_path):
     assert (tmp_path / "w.nc").stat().st_size < ds.wind.nbytes / 2
     with xr.open_dataset(tmp_path / "w.nc", engine="h5netcdf") as back:
         assert float(abs(back.wind - ds.wind).max()) <= 1e-3
-    code = textwrap.dedent(f"""
-        import szgpu.hdf5, xarray
-        print(float(xarray.open_dataset({str(tmp_path / "w.nc")!r}, engine="netcdf4").wind.mean()))
-    """)
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert abs(float(printed.stdout) - float(ds.wind.mean())) <= 1e-3
+    for first in ("szgpu.hdf5", "netCDF4", "netCDF4; netCDF4.Dataset('0', 'w', diskless=True)"):
+        code = textwrap.dedent(f"""
+            import {first}
+            import szgpu.hdf5, xarray
+            print(float(xarray.open_dataset({str(tmp_path / "w.nc")!r}, engine="netcdf4").wind.mean()))
+        """)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert abs(float(done.stdout) - float(ds.wind.mean())) <= 1e-3
 
 
 # ---- HDF5 ----
@@ -228,22 +231,6 @@ def test_settings_of_containers_that_make_no_sense():
         ):
             with pytest.raises(error, match=words):
                 make(**settings)
-
-
-def test_filter_arguments_are_those_of_the_command(tmp_path):
-    command = szgpu.build_info()["command"]
-    for words, filter_ in (
-        (["-m", "abs", "-e", "0.01"], szgpu.hdf5.Filter(abs=0.01)),
-        (["-m", "psnr", "-e", "80", "--zstd"], szgpu.hdf5.Filter(psnr=80, zstd=3)),
-        (["-m", "lossless"], szgpu.hdf5.Filter(lossless=True)),
-        (["-e", "1e-4", "--predictor", "lorenzo"], szgpu.hdf5.Filter(rel=1e-4, predictor="lorenzo")),
-    ):
-        printed = subprocess.run([command, "--h5-args", *words], capture_output=True, text=True)
-        expected = ",".join(map(str, filter_["compression_opts"]))
-        assert f"480,1,5,{expected}" in printed.stdout or f"480,0,5,{expected}" in printed.stdout, (
-            printed.stdout,
-            expected,
-        )
 
 
 # ---- safetensors ----
@@ -297,6 +284,16 @@ def test_what_is_no_tensor_leaves_no_file(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_an_archive_that_is_not_the_tensor_is_refused_before_it_is_restored(tmp_path):
+    archive = np.frombuffer(szgpu.compress(np.full(1 << 20, 7, "f4"), abs=0.1), "u1")
+    said = {"version": 1, "tensors": {"w": {"dtype": "float32", "shape": [10]}}}
+    safetensors.numpy.save_file(
+        {"w": archive}, tmp_path / "m.safetensors", {"szgpu": json.dumps(said)}
+    )
+    with pytest.raises(ValueError, match="write the file again"):
+        load_file(tmp_path / "m.safetensors")
+
+
 def test_other_safetensors_files_are_named(tmp_path):
     safetensors.numpy.save_file({"w": np.ones(3)}, tmp_path / "m.safetensors")
     with pytest.raises(ValueError, match="safetensors itself"):
@@ -334,7 +331,7 @@ def test_dask_workers_in_other_processes_write_and_read(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(DASK.format(path=str(tmp_path / "w.zarr")))
     printed = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, timeout=300
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=1200
     )
     assert printed.returncode == 0, printed.stderr[-3000:]
     assert printed.stdout.startswith("mean")

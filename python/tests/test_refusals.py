@@ -56,6 +56,8 @@ def test_arrays_that_cannot_be_compressed(array, error, words):
         ({"abs": 1, "predictor": ["auto"]}, ValueError, "lorenzo"),
         ({"abs": 1, "layout": "linear", "predictor": "interpolation"}, szgpu.Error, "."),
         ({"lossless": True, "fill": 1.0}, szgpu.ArgumentError, "fill"),
+        ({"abs": 1, "fill": 1e300}, szgpu.ArgumentError, r"fill value 1\.\d*e\+300 is not "
+                                                         r"representable"),
     ],
 )
 def test_settings_that_make_no_sense(settings, error, words):
@@ -87,9 +89,9 @@ def test_out_must_be_writable_contiguous_and_of_the_right_shape():
     ("damage", "error", "remedy"),
     [
         (lambda b: b[:-1], szgpu.TruncatedError, "intact copy"),
-        (lambda b: b + b"x", szgpu.TrailingBytesError, "without what follows"),
+        (lambda b: b + b"x", szgpu.TrailingBytesError, "without the bytes that follow"),
         (lambda b: b"", szgpu.TruncatedError, "intact copy"),
-        (lambda b: b"x" * 500, szgpu.NotAnArchiveError, "what szgpu.compress gave"),
+        (lambda b: b"x" * 500, szgpu.NotAnArchiveError, "the result of szgpu.compress"),
         (lambda b: b[:8] + b"\xff\xff" + b[10:], szgpu.NewerVersionError, "newer szgpu"),
         (lambda b: b[:20] + bytes([b[20] ^ 1]) + b[21:], szgpu.ChecksumError, "intact copy"),
         (lambda b: b[:-40] + bytes([b[-40] ^ 1]) + b[-39:], szgpu.ChecksumError, "intact copy"),

@@ -19,7 +19,7 @@ metrics = pytest.importorskip("skimage.metrics")
 pytest.importorskip("matplotlib")
 
 from szgpu.report import __main__ as command  # noqa: E402
-from szgpu.report import assembly, samples, sources, statistics  # noqa: E402
+from szgpu.report import assembly, figures, samples, sources, statistics  # noqa: E402
 from szgpu.report.text import number, share_of_bound  # noqa: E402
 
 RNG = np.random.default_rng(18)
@@ -271,6 +271,35 @@ def test_fill_and_fortran_and_hdf5(tmp_path):
     assert holds and " K · 7,200 not finite or fill (grey)" in text
 
 
+@pytest.mark.parametrize("rises", [True, False])
+def test_axes_are_named_and_north_is_up(tmp_path, rises, monkeypatch):
+    """A field from south to north stood on its head, with axes of numbers."""
+    h5py = pytest.importorskip("h5py")
+    latitudes = np.linspace(-90, 90, 30)[:: 1 if rises else -1]
+    a = smooth(4, 1, 30, 40)
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        field = file.create_dataset("t", data=a)
+        for axis, (name, values) in enumerate(
+            {"month": np.arange(4.0), "z": [0.0], "breite": latitudes, "lon": np.arange(40.0)}.items()
+        ):
+            file[name] = values
+            file[name].make_scale(name)
+            field.dims[axis].attach_scale(file[name])
+        file["breite"].attrs["units"] = "degrees_north"
+    name = f"{tmp_path}/f.h5:/t"
+    opened = sources.open_source(name, type_name=None, dims=None, like=None)
+    assert opened.axis_names == ("month", "breite", "lon") and opened.is_upward == rises
+    drawn = []
+    monkeypatch.setattr(figures, "as_svg", lambda figure: drawn.append(figure) or b"")
+    assembly.build(name, [archive(tmp_path, a)], assembly.Options(is_quiet=True))
+    axes = [ax for figure in drawn for ax in figure.axes if ax.images]
+    assert len(axes) == 6 + 2 + 1  # of slices, gradients and blocks
+    for ax in axes:
+        low, high = ax.get_ylim()
+        assert (low < high) == rises and ax.images[0].origin == ("lower" if rises else "upper")
+    assert (axes[0].get_ylabel(), axes[3].get_xlabel()) == ("breite", "lon")
+
+
 def test_sz3_stands_beside(tmp_path):
     pytest.importorskip("pysz")
     a = smooth(20, 40, 50)
@@ -288,6 +317,80 @@ def refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, *arguments: str)
     text = capsys.readouterr().err
     assert text.count("\n") == 1 and text.startswith("szgpu.report: ") and not out.exists()
     return text
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_values_without_powers_are_told(tmp_path, capsys):
+    """Their figures were infinities and NaN."""
+    wide = (RNG.random((32, 32)) * 2 - 1) * 1.7e308
+    wide[0, :2] = 1.7e308, -1.7e308
+    mixed = smooth(32, 32, dtype="float64")
+    mixed[3, 4] = 1e300
+    save(tmp_path, wide=wide, tiny=wide / 1e308 * 1e-320, plain=smooth(32, 32, dtype="float64"),
+         mixed=mixed, large=smooth(32, 32, dtype="float64") * 1e69)
+    for name, words in (("wide", "-1.7e+308 to 1.7e+308, are too large"),
+                        ("tiny", "are too close together"), ("large", "")):
+        back = archive(tmp_path, np.load(tmp_path / f"{name}.npy"), rel=1e-3)
+        code = command.main([str(tmp_path / f"{name}.npy"), back, "-qo", str(tmp_path / "r.html")])
+        assert (code == 1) == bool(words) and words in capsys.readouterr().err
+    names = [str(tmp_path / f"{name}.npy") for name in ("plain", "mixed")]
+    assert command.main([*names, "-qo", str(tmp_path / "r.html")]) == 1
+    assert "mixed.npy: is off by 1e+300, which is too much" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_fill_value_must_fit(tmp_path, capsys):
+    """As float32, 1e300 was an infinity."""
+    a = smooth(32, 32)
+    names = [*save(tmp_path, a=a), archive(tmp_path, a)]
+    assert command.main([*names, "--fill", "1e300", "-qo", str(tmp_path / "r.html")]) == 1
+    assert "--fill 1e+300 does not fit float32: correct it" in capsys.readouterr().err
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("a", data=a).attrs["_FillValue"] = 1e300  # which no value can be
+    names[0] = f"{tmp_path / 'a.h5'}:a"
+    assert command.main([*names, "-qo", str(tmp_path / "r.html")]) == 0
+
+
+LYING = """
+import sys, h5py
+with h5py.File(sys.argv[1], "r+") as file:
+    properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    properties.set_chunk((32, 32))
+    words = (1, 3, 0, 0, 0, 2 << 8, 0, 0, 32, 16)
+    properties.set_filter(480, h5py.h5z.FLAG_OPTIONAL, words)
+    space = h5py.h5s.create_simple((32, 32))
+    h5py.h5d.create(file.id, b"words", h5py.h5t.IEEE_F32LE, space, properties)
+"""
+
+
+def test_hdf5_chunks_that_are_too_short_are_not_read(tmp_path, capsys):
+    """HDF5 read beyond them."""
+    h5py = pytest.importorskip("h5py")
+    a = smooth(32, 32)
+    back = archive(tmp_path, a)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for name, mask, more in (("gzip", 1, {"compression": 1}), ("none", 0, {}),
+                                 ("shuffle", 2, {"compression": 1, "shuffle": True})):
+            for length in (100, 4096, 5000):
+                dataset = file.create_dataset(f"{name}{length}", a.shape, "f4", chunks=a.shape, **more)
+                dataset.id.write_direct_chunk((0, 0), (a.tobytes() + bytes(904))[:length], mask)
+        layout = h5py.VirtualLayout(a.shape, "f4")
+        layout[:] = h5py.VirtualSource(".", "gzip100", a.shape)
+        file.create_virtual_dataset("virtual", layout)
+    # The plugin would write words that are right.
+    subprocess.run([sys.executable, "-c", LYING, tmp_path / "a.h5"], check=True,
+                   env={**os.environ, "HDF5_PLUGIN_PATH": ""})
+    cases = [(f"{name}{n}", f"has an uncompressed chunk of {n} bytes, which should have 4096")
+             for name in ("gzip", "none", "shuffle") for n in (100, 5000)]
+    cases += [("virtual", "gzip100 has an uncompressed chunk of 100 bytes"),
+              ("words", "has cd_values of szgpu that do not match its chunks"),
+              ("gzip4096", ""), ("none4096", "")]
+    for name, words in cases:
+        original = f"{tmp_path / 'a.h5'}:{name}"
+        code = command.main([original, back, "-qo", str(tmp_path / "r.html")])
+        assert code == bool(words), name
+        assert words in capsys.readouterr().err, name
 
 
 def test_bad_inputs_are_one_sentence(tmp_path, capsys):

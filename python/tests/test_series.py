@@ -202,3 +202,192 @@ def test_a_killed_writer_leaves_all_that_it_finished(tmp_path):
             assert len(series) >= int(told[-1] if told else 1)
             assert series.end is None or isinstance(series.end, szgpu.UnfinishedError)
             assert float(series[-1][0, 0]) >= 0
+
+
+# ---- threads and processes ----
+
+
+def run_alone(code: str, *arguments: object) -> str:
+    """What code prints in a process of its own, which may not crash."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(os.fspath, arguments)],
+        capture_output=True, text=True, timeout=120,
+    )
+    assert done.returncode == 0, (done.returncode, done.stderr)
+    return done.stdout
+
+
+THREADS = """
+import sys, threading, numpy as np, szgpu
+array = np.random.default_rng(1).standard_normal((50, 60, 70)).astype("f4")
+series, done, wrong = szgpu.Series(sys.argv[1], "a"), [], []
+series.append(array, abs=.01)
+def append():
+    for _ in range(20):
+        series.append(array, abs=.01, name="by a thread")
+        done.append(1)
+def read():
+    while len(done) < 60:
+        for step, place in zip(series, series.steps):
+            assert step.shape == (50, 60, 70) and place.archive_bytes > 0
+        assert series.end is None and len(series) >= 1 and "steps" in repr(series)
+        assert np.array_equal(series[-1][3], series[0][3])
+def guarded(work):
+    try: work()
+    except BaseException as error: wrong.append(error)
+threads = [threading.Thread(target=guarded, args=(work,)) for work in [append] * 3 + [read] * 2]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+series.close()
+with szgpu.open(sys.argv[1]) as reader:
+    print(len(done), len(reader), wrong)
+"""
+
+
+def test_threads_share_a_series(tmp_path):
+    """Two threads that appended to one series ended the process."""
+    assert run_alone(THREADS, tmp_path / "run.szgs") == "60 61 []\n"
+
+
+CLOSED_MEANWHILE = """
+import sys, threading, time, numpy as np, szgpu
+array = np.random.default_rng(1).standard_normal((50, 60, 70)).astype("f4")
+for k in range(10):
+    series, done, errors = szgpu.Series(sys.argv[1], "a"), [], []
+    before = len(series)
+    def work(call):
+        try:
+            while True: call()
+        except ValueError as error: errors.append(str(error))
+    def append():
+        series.append(array, lossless=True)
+        done.append(1)
+    calls = [append, append, lambda: series.steps, lambda: series[:1], lambda: series.end]
+    threads = [threading.Thread(target=work, args=(call,)) for call in calls]
+    [thread.start() for thread in threads]
+    time.sleep(.03 * k)
+    series.close()
+    [thread.join() for thread in threads]
+    assert errors == ["the series is closed: open it again"] * 5, errors
+    with szgpu.open(sys.argv[1]) if before + len(done) else szgpu.Series(sys.argv[1], "a") as reader:
+        assert len(reader) == before + len(done) and reader.end is None
+print("whole")
+"""
+
+
+def test_a_close_waits_for_the_calls_of_other_threads(tmp_path):
+    """It freed what they were using: SIGSEGV."""
+    assert run_alone(CLOSED_MEANWHILE, tmp_path / "run.szgs") == "whole\n"
+
+
+FORKED = """
+import os, sys, threading, numpy as np, szgpu
+array, path = np.arange(1000, dtype="f4"), sys.argv[1]
+with szgpu.Series(path, "a") as series:
+    series.append(array, abs=.01, name="first")
+reader = szgpu.open(path)
+series = szgpu.Series(path, "a")
+fresh = szgpu.Series(path + ".new", "a")
+def refused(call):
+    try: call()
+    except szgpu.OtherProcessError: return True
+stop = threading.Event()
+def read():
+    while not stop.is_set(): series.steps
+thread = threading.Thread(target=read)
+thread.start()
+child = os.fork()
+if child == 0:
+    calls = [lambda: series.append(array, abs=.01), lambda: series.steps, lambda: len(series),
+             lambda: series[0], lambda: series.end, lambda: series.cut(), lambda: reader[0],
+             lambda: len(reader)]
+    wrong = [k for k, call in enumerate(calls) if not refused(call)]
+    for each in (series, reader, fresh): each.close()
+    os._exit(len(wrong))
+status = os.waitpid(child, 0)[1]
+stop.set()
+thread.join()
+series.append(array, abs=.01, name="by the parent")
+try: szgpu.Series(path, "a")
+except szgpu.LockedError: print("locked", end=" ")
+fresh.append(array, abs=.01)
+series.close(), fresh.close()
+ends, begun = os.pipe(), os.pipe()
+series = szgpu.Series(path, "a")
+child = os.fork()
+if child == 0:
+    os.write(begun[1], b"x")
+    os.close(ends[1])
+    os.read(ends[0], 1)
+    os._exit(0)
+os.read(begun[0], 1)
+series.close()
+szgpu.Series(path, "a").close()  # a child that lives on has no lock
+os.close(ends[1])
+os.waitpid(child, 0)
+with szgpu.open(path) as found, szgpu.open(path + ".new") as other:
+    print(status, [step.name for step in found.steps], len(other))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_process_cannot_use_a_series(tmp_path):
+    """Parent and child wrote at one place, and steps vanished."""
+    told = run_alone(FORKED, tmp_path / "run.szgs")
+    assert told == "locked 0 ['first', 'by the parent'] 1\n"
+
+
+def test_a_file_that_another_program_changed_is_left(tmp_path):
+    path, other = tmp_path / "run.szgs", tmp_path / "other"
+    for change in ("removed", "replaced", "longer", "shorter"):
+        make(path)
+        with szgpu.Series(path, "a") as series:
+            if change == "removed":
+                path.unlink()
+            elif change == "replaced":
+                other.write_bytes(b"another's")
+                other.rename(path)
+            else:
+                content = path.read_bytes()
+                path.write_bytes(content + b"x" if change == "longer" else content[:-16])
+            before = path.read_bytes() if path.exists() else None
+            with pytest.raises(szgpu.SeriesChangedError, match="changed or replaced"):
+                series.append(field(0, 9), abs=1)
+        assert (path.read_bytes() if path.exists() else None) == before
+        path.unlink(missing_ok=True)
+
+
+SHORTER = """
+import os, sys, numpy as np, szgpu
+path = sys.argv[1]
+array = np.random.default_rng(1).random(200000, "f4")
+with szgpu.Series(path, "a") as series:
+    series.append(array, lossless=True)
+with open(path + ".szg", "wb") as file:
+    file.write(szgpu.compress(array, lossless=True))
+series = szgpu.open(path)
+step, archive = series[0], szgpu.open(path + ".szg")
+told = []
+for name in (path, path + ".szg"):
+    os.truncate(name, 5000)
+for call in (lambda: series[0], lambda: step[199990:], lambda: archive[199990:], lambda: archive[...]):
+    try: call()
+    except szgpu.TruncatedError: told.append(1)
+print(told)
+"""
+
+
+def test_a_file_that_became_shorter_is_told(tmp_path):
+    """Its pages could no longer be read: SIGBUS."""
+    assert run_alone(SHORTER, tmp_path / "run.szgs") == "[1, 1, 1, 1]\n"
+
+
+def test_a_step_is_of_the_file_that_was_opened(tmp_path):
+    """Its name may lead to another by then."""
+    path, other = tmp_path / "run.szgs", tmp_path / "other.szgs"
+    expected = make(path)
+    with szgpu.Series(other, "a") as series:
+        series.append(field(9, 20, 30, 40), abs=1e-3)
+    with szgpu.open(path) as series:
+        other.rename(path)
+        assert np.array_equal(series[2][...], expected[2])

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from .. import _core
+from ..value_types import VALUE_TYPES
 from . import figures, samples
 from .extras import Progress, ReportError
 from .page import Result, Section, page
@@ -24,6 +26,7 @@ LARGEST_COUNT = len(figures.COLORS)
 LAG_COUNT = 24
 DETAIL = 48
 LINE_VALUES = 400
+LEAST_RANGE, LARGEST = 1e-70, 1e70  # SSIM has fourth powers, and sums of them over a sample
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,8 @@ class Options:
 
 def write_report(original: str, others: Sequence[str], out: str, options: Options) -> bool:
     """Write the page to a file. Returns whether every bound holds."""
-    text, holds = build(original, others, options)
+    with _core.Environment():
+        text, holds = build(original, others, options)
     folder = Path(out).parent
     try:
         with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as file:
@@ -93,6 +97,13 @@ def build(original_name: str, names: Sequence[str], options: Options) -> tuple[s
         of_field = field_statistics(original, progress.add)
         if of_field.valid_count == 0:
             raise ReportError(f"{original_name}: has no finite values, so that there is nothing to show")
+        if max(-of_field.low, of_field.high) > LARGEST or 0 < of_field.range < LEAST_RANGE:
+            raise ReportError(
+                f"{original_name}: its values, {of_field.low:g} to {of_field.high:g}, are too "
+                f"{'close together' if of_field.range < LEAST_RANGE else 'large'} for the report, "
+                "whose figures need powers of them: multiply the field by a power of two; "
+                "szgpu -x --compare compares the values as they are"
+            )
         if of_field.range == 0:
             raise ReportError(
                 f"{original_name}: is constant, so that there is nothing to show; "
@@ -103,6 +114,11 @@ def build(original_name: str, names: Sequence[str], options: Options) -> tuple[s
         for label, source in zip(_labels(others), others, strict=True):
             progress.say(label)
             errors = error_statistics(original, source, of_field, progress.add)
+            if LARGEST < errors.max_error < math.inf:
+                raise ReportError(
+                    f"{source.name}: is off by {errors.max_error:g}, which is too much for the report; "
+                    "szgpu -x --compare compares the values as they are"
+                )
             sample = samples.sample_of(original, source, region)
             results.append(Result(label, source, errors, samples.ssim(sample, of_field.range)))
             drawn.append(sample)
@@ -131,8 +147,11 @@ def _open(
     type_name, dims = options.type_name, options.dims
     original = open_source(name, type_name=type_name, dims=dims, like=archive)
     others = [open_source(n, type_name=type_name, dims=dims, like=original) for n in names]
+    kind = VALUE_TYPES[original.dtype.name]
+    if options.fill is not None and not _core.has_value(kind, options.fill):
+        raise ReportError(f"--fill {options.fill:g} does not fit {original.dtype}: correct it")
     fills = [options.fill, original.fill, *(s.fill for s in others)]
-    original.fill = next((f for f in fills if f is not None), None)
+    original.fill = next((f for f in fills if f is not None and _core.has_value(kind, f)), None)
     for source in others:
         if (source.shape, source.dtype) != (original.shape, original.dtype):
             raise ReportError(
@@ -177,7 +196,7 @@ def _sections(
     sections = [_planes(original, results, at) if is_plane else _lines(original, results, at[0])]
     sections.append(_histograms(results))
     if any(r.errors.max_error > 0 for r in results):
-        sections.append(_correlations(results, drawn))
+        sections.append(_correlations(original, results, drawn))
     sections.append(_spectra(results, drawn))
     if is_plane:
         sections.append(_gradients(original, results, at[:-2]))
@@ -260,7 +279,8 @@ def _planes(original: Source, results: list[Result], at: tuple[int, ...]) -> Sec
             error = _shown(original, back.astype("f8") - truth.astype("f8"), truth)
         svg = figures.slices(
             _shown(original, truth, truth), _shown(original, back, truth), error, r.errors.scale, r.label,
-            original.unit, region, _beyond(truth, back, r.errors.bound), (axis_count - 2, axis_count - 1),
+            original.unit, region, _beyond(truth, back, r.errors.bound),
+            (original.axis_name(axis_count - 2), original.axis_name(axis_count - 1)), original.is_upward,
         )  # fmt: skip
         limit = "the bound" if r.errors.bound else "the largest error"
         caption = (
@@ -280,7 +300,9 @@ def _lines(original: Source, results: list[Result], at: int) -> Section:
     back = [_shown(original, r.source.read_rows(first, stop), truth) for r in results]
     names = [r.label for r in results]
     bounds = [r.errors.bound for r in results]
-    svg = figures.lines(_shown(original, truth, truth), back, names, bounds, first, original.unit)
+    svg = figures.lines(
+        _shown(original, truth, truth), back, names, bounds, first, original.unit, original.axis_name(0)
+    )
     return Section(
         "Original, restored and error",
         f"Shown are the values {first:,} to {stop - 1:,}.",
@@ -298,7 +320,7 @@ def _histograms(results: list[Result]) -> Section:
     )  # fmt: skip
 
 
-def _correlations(results: list[Result], drawn: list[Sample]) -> Section:
+def _correlations(original: Source, results: list[Result], drawn: list[Sample]) -> Section:
     lags = [
         [
             samples.autocorrelation(s.error, s.valid, axis, min(LAG_COUNT, n - 1))
@@ -306,12 +328,13 @@ def _correlations(results: list[Result], drawn: list[Sample]) -> Section:
         ]
         for s in drawn
     ]
-    svg = figures.correlations(lags, [r.label for r in results])
+    axes = [original.axis_name(axis) for axis in range(len(original.shape))]
+    svg = figures.correlations(lags, [r.label for r in results], axes)
     return Section(
         "Structure of the errors",
         "Errors that do not depend on each other fall to 0 at once, and averages then cancel them. "
         "Slow decay means patches of error with the same sign.",
-        [(svg, "Autocorrelation of the error along each axis", "Axis 0 is the slowest. No line: no error.")],
+        [(svg, "Autocorrelation of the error along each axis", f"The slowest axis is {axes[0]}. No line: no error.")],
     )
 
 
@@ -345,7 +368,7 @@ def _gradients(original: Source, results: list[Result], leading: tuple[int, ...]
     return Section(
         "Gradients",
         "Differentiation amplifies errors: what the plane above looks like to it.",
-        [(figures.gradients(sizes, names), "Maps of the size of gradients, and their distribution",
+        [(figures.gradients(sizes, names, original.is_upward), "Maps of the size of gradients, and their distribution",
           "The change from a value to its neighbours along both axes." + more)],
     )  # fmt: skip
 
@@ -359,7 +382,7 @@ def _bits(original: Source, archives: list[Result], leading: tuple[int, ...]) ->
         bits = np.array([8 * f.frame_bytes / (f.row_count * original.row_values) for f in found])
         steps.append((edges, bits))
         maps.append(samples.block_bits(original, r.source, leading))
-    svg = figures.frames(steps, maps, [r.label for r in archives])
+    svg = figures.frames(steps, maps, [r.label for r in archives], original.is_upward)
     caption = "An archive states the sizes of its frames, which the left diagram shows."
     if maps[0] is not None:
         caption += (

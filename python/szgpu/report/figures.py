@@ -105,15 +105,17 @@ def thinned(plane: np.ndarray, keeps_extremes: bool = False) -> tuple[np.ndarray
 
 def _image(
     figure: Any, ax: Any, plane: np.ndarray, limits: tuple[float, float], colors: Any,
-    label: str, region: tuple[slice, slice], bar: bool, keeps_extremes: bool = False,
+    label: str, region: tuple[slice, slice], bar: bool, is_upward: bool,
+    keeps_extremes: bool = False,
 ) -> None:  # fmt: skip
     shown, _ = thinned(plane, keeps_extremes)
     rows, columns = region
-    extent = (columns.start - 0.5, columns.stop - 0.5, rows.stop - 0.5, rows.start - 0.5)
+    ends = (rows.start - 0.5, rows.stop - 0.5)
+    extent = (columns.start - 0.5, columns.stop - 0.5, *(ends if is_upward else ends[::-1]))
     ratio = plane.shape[1] / plane.shape[0]
     image = ax.imshow(
         np.ma.masked_invalid(shown), cmap=colors, vmin=limits[0], vmax=limits[1],
-        interpolation="none", extent=extent, aspect="equal" if 0.25 < ratio < 4 else "auto",
+        interpolation="none", origin="lower" if is_upward else "upper", extent=extent, aspect="equal" if 0.25 < ratio < 4 else "auto",
     )  # fmt: skip
     ax.spines[:].set_visible(False)
     ax.locator_params(nbins=5, integer=True)
@@ -140,7 +142,8 @@ def limits_of(plane: np.ndarray) -> tuple[float, float]:
 @in_style
 def slices(
     original: np.ndarray, restored: np.ndarray, error: np.ndarray, limit: float, name: str,
-    unit: str, detail: tuple[slice, slice], beyond: np.ndarray, axes: tuple[int, int],
+    unit: str, detail: tuple[slice, slice], beyond: np.ndarray, axes: tuple[str, str],
+    is_upward: bool,
 ) -> Any:  # fmt: skip
     """Original, restored and error side by side: the plane, and a detail of it below."""
     height, width = original.shape
@@ -158,13 +161,14 @@ def slices(
             _image(
                 figure, ax, plane[region], (-limit, limit) if is_error else limits,
                 error_colors() if is_error else field_colors(),
-                ("error" if is_error else "value") + suffix, region, row == 0, is_error,
+                ("error" if is_error else "value") + suffix, region, row == 0, is_upward,
+                is_error,
             )  # fmt: skip
             ax.set_title(titles[column] if row == 0 else "Detail", color=INK if row == 0 else MUTED)
             if column == 0:
-                ax.set_ylabel(f"axis {axes[0]}")
+                ax.set_ylabel(axes[0])
             if row == 1:
-                ax.set_xlabel(f"axis {axes[1]}")
+                ax.set_xlabel(axes[1])
             else:
                 ax.add_patch(extra("matplotlib.patches").Rectangle(
                     (detail[1].start - 0.5, detail[0].start - 0.5),
@@ -183,7 +187,7 @@ def slices(
 @in_style
 def lines(
     original: np.ndarray, restored: Sequence[np.ndarray], names: Sequence[str],
-    bounds: Sequence[float | None], first: int, unit: str,
+    bounds: Sequence[float | None], first: int, unit: str, axis: str,
 ) -> Any:  # fmt: skip
     """A piece of a field with one axis, and its errors below."""
     figure = new_figure(5.0)
@@ -203,7 +207,7 @@ def lines(
                         markeredgecolor=MISSED, markeredgewidth=1.8)  # fmt: skip
     top.set_ylabel("value" + (f" ({unit})" if unit else ""))
     bottom.set_ylabel("error")
-    bottom.set_xlabel("axis 0")
+    bottom.set_xlabel(axis)
     top.legend(ncols=4, loc="upper right")
     return figure
 
@@ -239,7 +243,9 @@ def histograms(errors: Sequence[ErrorStatistics], names: Sequence[str]) -> Any:
 
 
 @in_style
-def correlations(lags: Sequence[Sequence[np.ndarray]], names: Sequence[str]) -> Any:
+def correlations(
+    lags: Sequence[Sequence[np.ndarray]], names: Sequence[str], axes: Sequence[str]
+) -> Any:
     """Autocorrelation of the error along each axis; one panel for each archive."""
     columns = min(len(lags), 3)
     rows = -(-len(lags) // columns)
@@ -247,7 +253,7 @@ def correlations(lags: Sequence[Sequence[np.ndarray]], names: Sequence[str]) -> 
     panels = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
     for ax, of_axes, name in zip(panels, lags, names, strict=False):
         for axis, values in enumerate(of_axes):
-            ax.plot(values, color=COLORS[axis], marker=".", markersize=4, label=f"axis {axis}")
+            ax.plot(values, color=COLORS[axis], marker=".", markersize=4, label=axes[axis])
         ax.axhline(0, color=MUTED, linewidth=0.7)
         ax.grid(axis="y")
         ax.set_title(name)
@@ -303,7 +309,7 @@ def spectra(
 
 
 @in_style
-def gradients(planes: Sequence[np.ndarray], names: Sequence[str]) -> Any:
+def gradients(planes: Sequence[np.ndarray], names: Sequence[str], is_upward: bool) -> Any:
     """The size of gradients in the plane: maps with equal colors, and how often each size occurs."""
     shown = min(len(planes), 3)
     figure = new_figure(3.3)
@@ -311,7 +317,8 @@ def gradients(planes: Sequence[np.ndarray], names: Sequence[str]) -> Any:
     high = limits_of(planes[0])[1]
     for ax, plane, name in zip(panels, planes, names, strict=False):
         region = (slice(0, plane.shape[0]), slice(0, plane.shape[1]))
-        _image(figure, ax, plane, (0, high), field_colors("magma"), "change per step", region, True)
+        _image(figure, ax, plane, (0, high), field_colors("magma"), "change per step", region, True,
+               is_upward)  # fmt: skip
         ax.set_title(name)
     edges = np.linspace(0, high, 61)
     for i, (plane, name) in enumerate(zip(planes, names, strict=True)):
@@ -332,6 +339,7 @@ def frames(
     of_archives: Sequence[tuple[np.ndarray, np.ndarray]],
     maps: Sequence[np.ndarray | None],
     names: Sequence[str],
+    is_upward: bool,
 ) -> Any:
     """Bits a value of each frame, and estimates for blocks of the plane."""
     drawn = [(m, n) for m, n in zip(maps, names, strict=True) if m is not None][:3]
@@ -353,7 +361,7 @@ def frames(
     for ax, (blocks, name) in zip(panels[1:], drawn, strict=True):
         whole = (slice(0, blocks.shape[0]), slice(0, blocks.shape[1]))
         _image(figure, ax, blocks, (low, high), field_colors("cividis"),
-               "bits a value", whole, True)  # fmt: skip
+               "bits a value", whole, True, is_upward)  # fmt: skip
         ax.set_title(f"By block, estimated: {name}")
     return figure
 

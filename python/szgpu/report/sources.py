@@ -52,6 +52,10 @@ class Source:
         The value that means "nothing here".
     unit : str
         Of the values.
+    axis_names : tuple of str
+        Of the axes of `shape`, as the file has them; () if it has none.
+    is_upward : bool
+        The rows of a plane are latitudes from south to north.
     """
 
     name: str
@@ -65,6 +69,12 @@ class Source:
     bound: float | None = None
     fill: float | None = None
     unit: str = ""
+    axis_names: tuple[str, ...] = ()
+    is_upward: bool = False
+
+    def axis_name(self, axis: int) -> str:
+        """The name of an axis, or its number."""
+        return (self.axis_names[axis] if self.axis_names else "") or f"axis {axis}"
 
     @property
     def value_count(self) -> int:
@@ -174,16 +184,45 @@ def _open_dataset(name: str, file: str, dataset: str) -> Source:
         shape = found.shape
     except (OSError, KeyError, AttributeError) as error:
         raise ReportError(f"{name}: there is no such dataset in an HDF5 file") from error
+    from ..hdf5 import require_sound_chunks  # which imports h5py
+
+    try:
+        require_sound_chunks(found)
+    except (szgpu.Error, OSError, KeyError) as error:
+        raise ReportError(f"{name}: {error}") from error
     if shape is None:
         raise ReportError(f"{name}: holds no values")
     fill = found.attrs.get("_FillValue", found.attrs.get("missing_value"))
-    unit = found.attrs.get("units", "")
-    return _of_array(
-        name,
-        found,
-        None if fill is None else float(np.ravel(fill)[0]),
-        unit.decode(errors="replace") if isinstance(unit, bytes) else str(unit),
+    fill = None if fill is None else float(np.ravel(fill)[0])
+    source = _of_array(name, found, fill, _text_of(found, "units"))
+    axes = [axis for axis, length in enumerate(shape) if length > 1]
+    source.axis_names = tuple(_axis_name(found, axis) for axis in axes)
+    source.is_upward = len(axes) > 1 and _rises_northward(found, axes[-2])
+    return source
+
+
+def _text_of(dataset: Any, attribute: str) -> str:
+    text = dataset.attrs.get(attribute, "")
+    return text.decode(errors="replace") if isinstance(text, bytes) else str(text)
+
+
+def _axis_name(dataset: Any, axis: int) -> str:
+    """The label of an axis, or the name of its dimension scale, as netCDF has; "" without."""
+    found = dataset.dims[axis]
+    return found.label or (found[0].name.rpartition("/")[2] if len(found) else "")
+
+
+def _rises_northward(dataset: Any, axis: int) -> bool:
+    """Whether an axis has latitudes as its coordinate, by CF's rules or its name, south first."""
+    found = dataset.dims[axis]
+    if not len(found) or found[0].shape != dataset.shape[axis : axis + 1]:
+        return False
+    is_latitude = (
+        _text_of(found[0], "standard_name") == "latitude"
+        or re.fullmatch(r"degrees?_?N(orth)?", _text_of(found[0], "units"), re.IGNORECASE)
+        or _axis_name(dataset, axis).lower() in ("lat", "latitude")
     )
+    return bool(is_latitude and found[0].dtype.kind in "fiu" and found[0][0] < found[0][-1])
 
 
 def _dims_of_name(path: Path, value_count: int) -> tuple[int, ...] | None:
