@@ -13,9 +13,10 @@ usage: scripts/check_abi.py LIBRARY [--cc GCC] [--list FILE] [--header FILE] [--
 The list has the functions that the last release exports with the types of their arguments, the
 layout of every public struct, and the value of every public constant, as gcc's -fdump-go-spec
 prints them. What is on the list must be the same now, unless the library has another soname; a
-struct that begins with struct_bytes may have grown at its end. What is new is printed, and is no
-fault. The exported functions must be those of the headers. Exits with 1 if anything is wrong, with
-2 if it cannot read something.
+struct that begins with struct_bytes may have grown at its end, but not into its padding, in which
+programs leave anything, and a constant that ends in _ALL, the set of all bits, may have gained
+some. What is new is printed, and is no fault. The exported functions must be those of the headers.
+Exits with 1 if anything is wrong, with 2 if it cannot read something.
 """
 import argparse
 import pathlib
@@ -66,19 +67,25 @@ def key(line):
 
 
 def members(line):
-    """The members of a struct with struct_bytes, which may grow; None for anything else."""
-    body = re.search(r" struct \{ (struct_bytes .*); \}$", line)
-    if not body:
-        return None
-    return [part for part in body[1].split("; ") if not part.startswith("Godump_")]  # padding
+    """The members of a struct with struct_bytes, which may grow, and whether padding follows them;
+    None for anything else."""
+    body = re.search(r" struct \{ (struct_bytes .*?)(; Godump_0_pad \[\d\]byte)?; \}$", line)
+    return body and (body[1].split("; "), bool(body[2]))
 
 
 def is_kept(old, new):
     """Whether programs that know the old line can use the new one."""
     if old == new:
         return True
-    before, after = members(old), members(new)
-    return before is not None and after is not None and after[:len(before)] == before
+    before, after = (re.match(r"const _\w+_ALL = (\d+)$", line) for line in (old, new))
+    if before and after:
+        return int(before[1]) & ~int(after[1]) == 0
+    if not members(old) or not members(new):
+        return False
+    (before, has_padding), (after, _) = members(old), members(new)
+    added = after[len(before):]
+    leaves_padding = not has_padding or not added or re.search(r" (u?int64|float64|\*.*)$", added[0])
+    return after[:len(before)] == before and bool(leaves_padding)
 
 
 def compare(old, new):

@@ -40,7 +40,7 @@ rule "No fast-math, anywhere." \
     "${code[@]}" "${cmake[@]}" CMakePresets.json | grep -vE 'MATCHES|[Nn]o fast-math' || true)"
 rule "#ifdef in src/ only in backend.h, hd.h, the dispatch header and around Linux." \
   "$(search '^\s*#\s*(if|ifdef)\b' "${sources[@]}" |
-    grep -vE '^src/(pipeline/backend\.h|core/(hd|dispatch|workers_posix)\.[ch]):' || true)"
+    grep -vE '^src/(pipeline/backend\.h|core/(hd|dispatch|cores)\.[ch]):' || true)"
 
 alone='cuda(Malloc|Free|Host(Alloc|Free)|Mem(cpy|set)(2D|3D)?) *\('
 rule "In src/, only core/device.cu allocates device memory and copies outside the stream." \
@@ -67,7 +67,7 @@ rule "The first line is a comment that names the file and says its job." \
   "$(misnamed "${code[@]}" "${scripts[@]}" "${cmake[@]}")"
 rule "The licence follows near the top: SPDX-License-Identifier." \
   "$(for file in "${code[@]}"; do
-    head -n 3 "$file" | grep -q 'SPDX-License-Identifier: BSD-3-Clause' || echo "$file"
+    [[ $(head -n 3 "$file") == *'SPDX-License-Identifier: BSD-3-Clause'* ]] || echo "$file"
   done)"
 rule "Nothing is left for later in the text: it is done, or it is an issue." \
   "$(search -w 'TO[D]O|FIX[M]E|HA[C]K|X[X]X' "${texts[@]}")"
@@ -77,8 +77,8 @@ rule "No tabs, no blanks at the end of a line." \
 
 # --- The documents ------------------------------------------------------------------------------
 
-shown=$(awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' README.md | grep -v '^#include\|^$')
-real=$(sed -n '/example begins/,/example ends/{/example \(begins\|ends\)/!p}' \
+shown=$(awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' README.md)
+real=$(sed -n '/example begins/,/example ends/{/example \(begins\|ends\)/!s/^  //p}' \
   examples/compress.c)
 [ "$shown" = "$real" ] ||
   rule "README.md's C example is the one of examples/compress.c." \

@@ -7,7 +7,8 @@ set -euo pipefail
 
 found=${SZGPU_CUDA_ARCHITECTURES:-}
 if [ -z "$found" ] && command -v nvidia-smi >/dev/null; then
-  found=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 || true)
+  found=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null || true)
+  found=${found%%$'\n'*}
   found=${found//./}
 fi
 [[ $found =~ ^[0-9] ]] || found=90

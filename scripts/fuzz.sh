@@ -69,7 +69,7 @@ for target in "${targets[@]}"; do
   ends=$(cat "${logs[@]}" | grep -c '^stat::number_of_executed_units') || true
   if [ "$found" -gt 0 ] || [ "$ends" -lt "$jobs" ]; then
     failed=1
-    grep -hE 'CLAIM FAILED|runtime error|ERROR: |SUMMARY: ' "${logs[@]}" | sort -u | head -n 20
+    grep -hE 'CLAIM FAILED|runtime error|ERROR: |SUMMARY: ' "${logs[@]}" | sort -u | sed -n '1,20p'
   fi
 done
 if [ "$failed" -ne 0 ]; then

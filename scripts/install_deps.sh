@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# install_deps.sh - installs what building szgpu needs and, with "test", "fuzz" or "deb", what its
-# tests, the fuzz targets or Debian's packages need.
+# install_deps.sh - installs what building szgpu needs and, with "quick", "test", "fuzz" or "deb",
+# what scripts/test.sh, all tests, the fuzz targets or Debian's packages need.
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Looks for each program or library first, so that one that came some other way is used as it is.
@@ -34,10 +34,15 @@ need cmake have cmake
 need pkg-config have pkg-config
 need libzstd-dev pkg-config --exists libzstd
 need libxxhash-dev pkg-config --exists libxxhash
-if [ "$purpose" = test ]; then
+if [ "$purpose" = quick ] || [ "$purpose" = test ]; then
   need g++ compiles c++ cstddef c++
   need libcmocka-dev pkg-config --exists cmocka
   need python3-numpy has_module numpy
+  need libhdf5-dev has_hdf5
+  need python3-venv has_module ensurepip
+  need python3-dev has_python_header # of the python3 that builds the package
+fi
+if [ "$purpose" = test ]; then
   need python3-matplotlib has_module matplotlib # draws what bench/compare.py measures
   need zstd have zstd
   need help2man have help2man # made the manual page
@@ -50,18 +55,18 @@ if [ "$purpose" = test ]; then
   need openmpi-bin have mpiexec
   need hdf5-tools have h5repack
   need netcdf-bin have nccopy
+  need nco have ncks
   need python3-h5py has_module h5py
   need python3-netcdf4 has_module netCDF4
-  need python3-venv has_module ensurepip
   need chromium have chromium # looks at the pages of szgpu.report
-  need python3-dev has_python_header # of the python3 that builds the wheel
 fi
 
 if [ "$purpose" = deb ] || [ "$purpose" = test ]; then
   need dpkg-dev have dpkg-shlibdeps
   need file have file # cpack calls it
-  need libhdf5-dev has_hdf5
 fi
+
+[ "$purpose" != deb ] || need libhdf5-dev has_hdf5
 
 if [ "$purpose" = fuzz ]; then
   need clang have clang

@@ -2,8 +2,8 @@
 # quickstart.sh - builds szgpu, then compresses, restores and verifies a real field.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Needs Debian or Ubuntu, but no GPU. Installs what is missing, builds in build/release and prints a
-# line of figures at the end. May run again, and from anywhere.
+# Needs Debian or Ubuntu, but no GPU. Installs what is missing and builds in build/release. At its end
+# prints a line of figures, and what to try next. May run again, and from anywhere.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -21,3 +21,8 @@ mkdir -p "$work"
 "$szgpu" -z -q -f -e 1e-4 -o "$work/wind.szg" "$field"
 echo
 "$szgpu" -x -f -o "$work/wind.f32" --compare "$field" "$work/wind.szg"
+
+# The lines of README.md that a reader meets next.
+next_lines=$(awk '/^```/ { on = 0 } /^PATH=/ { on = 1 } on' README.md)
+printf '\nThe command is %s. Next you can try, in %s:\n\n%s\n' \
+  "$PWD/$szgpu" "$PWD" "$next_lines"

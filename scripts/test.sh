@@ -1,27 +1,43 @@
 #!/usr/bin/env bash
-# test.sh - builds szgpu, runs every test that needs no GPU, in release and under sanitizers, and
-# fuzzes for two minutes.
+# test.sh - builds szgpu and tests it.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# usage: scripts/test.sh [slow]
-# First installs what is missing. "slow", or SZGPU_TEST_TIERS=slow, adds the slow tier (large
-# fields; minutes and gigabytes) to the release run. If it finds CUDA's compiler, it also builds the
-# CUDA backend and runs its tests; without a GPU they skip, each by name (scripts/gpu_check.sh is
-# for a machine with one). May run again, and from anywhere.
+# usage: scripts/test.sh [all|slow]
+# Without arguments, what matters in about 14 minutes: most tests in release, those that read what
+# strangers write under sanitizers too, and the Python package.
+# all: what CI runs. Every test that needs no GPU, in release and under sanitizers; half a minute of
+# fuzzing for each target; a build without HDF5; the wheel; and, where there is nvcc, the CUDA
+# backend, whose tests are skipped by name without a GPU (scripts/gpu_check.sh is for a machine with
+# one).
+# slow: all, and fields of gigabytes.
+# First installs what is missing. May run again, and from anywhere. Ends with the time of each part.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-left_out='cuda|slow'
-case "${1:-${SZGPU_TEST_TIERS:-}}" in
-  '') ;;
-  slow) left_out='cuda' ;;
+what=${1:-quick}
+case $what in
+  quick | all | slow) ;;
   *)
-    echo "test.sh: unknown tier '${1:-$SZGPU_TEST_TIERS}'; it takes 'slow' or nothing." >&2
+    echo "test.sh: unknown argument '$what'; it takes 'all', 'slow' or nothing." >&2
     exit 1
     ;;
 esac
 
-scripts/install_deps.sh test
+# Tests of what reads archives, and of threads and memory.
+sanitized=(alloc archive_changes bombs container lossless_damage memory open open_levels open_tile
+  region roundtrip series_faults stream_status threads)
+
+if [ "$what" = quick ]; then
+  echo "test.sh: builds and tests szgpu in build/: about 14 minutes on two cores. Installs what is"
+  echo "missing: by apt-get compilers and libraries, by pip numpy and zarr in build/python-test."
+  echo "'scripts/test.sh all' runs every test: about an hour."
+  scripts/install_deps.sh quick
+else
+  echo "test.sh: runs every test that needs no GPU in build/: about an hour on two cores."
+  echo "Installs what is missing: by apt-get MPI, netCDF's tools and a browser too, by pip what the"
+  echo "package's tests import, in build/python-test."
+  scripts/install_deps.sh test
+fi
 
 # In CI a warning is an error. Elsewhere a newer compiler may warn about code that you did not
 # change, and sanitizers make any compiler warn about errors that are not there.
@@ -30,51 +46,73 @@ werror=OFF
 
 failed=0
 suites=()
-configure() { # preset, options
-  local preset=$1
+times=()
+part() { # what, a command
+  local -r name=$1 before=$SECONDS
+  local status=0
   shift
-  suites+=("$preset")
-  cmake --preset "$preset" -DSZGPU_TESTS=ON "$@"
+  "$@" || status=$?
+  times+=("$(printf '%5d s  %s' $((SECONDS - before)) "$name")")
+  return "$status"
+}
+build() { # preset, options of cmake, "--", options of the build
+  local -r preset=$1
+  local options=()
+  shift
+  while [ "$1" != -- ]; do
+    options+=("$1")
+    shift
+  done
+  shift
+  cmake --preset "$preset" -DSZGPU_TESTS=ON "${options[@]}" &&
+    cmake --build --preset "$preset" --parallel "$(nproc)" "$@"
 }
 run_tests() { # preset, ctest's options
-  local preset=$1
+  local -r preset=$1
   shift
+  suites+=("$preset")
   # One more than there are cores, because some tests wait: for MPI, for signals, for pip.
   ctest --test-dir "build/$preset" --output-on-failure --no-tests=error \
-    --parallel "$(($(nproc) + 1))" "$@" | tee "build/$preset/test.log" || failed=1
+    --parallel "$(($(nproc) + 1))" "$@" | tee "build/$preset/test.log"
 }
 
-configure release -DSZGPU_HDF5=ON -DSZGPU_MPI=ON -DSZGPU_WERROR="$werror"
-cmake --build --preset release --parallel "$(nproc)"
-run_tests release -LE "^($left_out)\$"
+if [ "$what" = quick ]; then
+  part 'build, release' build release -DSZGPU_HDF5=ON -DSZGPU_WERROR="$werror" --
+  part 'tests, release' run_tests release -L '^(fast|quick)$' || failed=1
+  part 'build, sanitizers' build asan -DSZGPU_HDF5=ON -- --target "${sanitized[@]/#/test_}"
+  part 'tests, sanitizers' run_tests asan -R "^($(IFS='|' && echo "${sanitized[*]}"))\$" || failed=1
+else
+  left_out='cuda|slow'
+  [ "$what" = all ] || left_out=cuda
+  part 'build, release' build release -DSZGPU_HDF5=ON -DSZGPU_MPI=ON -DSZGPU_WERROR="$werror" --
+  part 'tests, release' run_tests release -LE "^($left_out)\$" || failed=1
+  part 'build, sanitizers' build asan -DSZGPU_HDF5=ON --
+  part 'tests, sanitizers' run_tests asan -LE '^(cuda|slow)$' || failed=1
+  # Inputs that no test has.
+  part 'fuzzing' scripts/fuzz.sh 30 || failed=1
+  # Without HDF5: the same archives, and the sentences of what this build cannot do.
+  part 'build, bare' build bare -DSZGPU_WERROR="$werror" -- --target szgpu_cli
+  part 'tests, bare' run_tests bare -R '^(cli_.*|golden)$' -E '^cli_faults$' || failed=1
+fi
 
-configure asan -DSZGPU_HDF5=ON
-cmake --build --preset asan --parallel "$(nproc)"
-run_tests asan -LE '^(cuda|slow)$'
-
-# Inputs that no test has, for half a minute each target.
-scripts/fuzz.sh 30 || failed=1
-
-# Without OpenMP and HDF5: the same archives, and the sentences of what this build cannot do.
-configure bare -DSZGPU_WERROR="$werror"
-cmake --build --preset bare --parallel "$(nproc)" --target szgpu_cli
-run_tests bare -R '^(cli|golden)$'
-
-# The wheel is built, installed in a folder of its own and tested there.
 python_failed=0
-scripts/test_python.sh || python_failed=1
+quick=()
+[ "$what" != quick ] || quick=(quick)
+part 'python' scripts/test_python.sh "${quick[@]}" || python_failed=1
 
 # The C tests are the same as in release, so this builds only what CUDA adds.
-without_cuda='the CUDA sources were not compiled: there is no nvcc in PATH or /usr/local/cuda/bin'
-if [ -n "${CUDACXX:-}" ] || command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
-  without_cuda=
-  configure cuda -DSZGPU_HDF5=ON -DSZGPU_WERROR="$werror" \
-    -DCMAKE_CUDA_ARCHITECTURES="$(scripts/cuda_architecture.sh)" \
-    -DSZGPU_PYTHON_MODULE=ON -DPython_EXECUTABLE="$PWD/build/python-test/build/bin/python"
-  cmake --build --preset cuda --parallel "$(nproc)" --target cuda_tests szgpu_python
+without_cuda=
+if [ "$what" = quick ]; then
+  without_cuda="left out; 'scripts/test.sh all' compiles it, scripts/gpu_check.sh tests it on a GPU"
+elif [ -n "${CUDACXX:-}" ] || command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
+  part 'build, cuda' build cuda -DSZGPU_HDF5=ON -DSZGPU_WERROR="$werror" \
+    -DCMAKE_CUDA_ARCHITECTURES="$(scripts/cuda_architecture.sh)" -DSZGPU_PYTHON_MODULE=ON \
+    -DPython_EXECUTABLE="$PWD/build/python-test/build/bin/python" -- --target cuda_tests szgpu_python
   PYTHONPATH=python:build/cuda/python build/python-test/build/bin/python -c \
     'import _core; assert _core.has_cuda' || python_failed=1
-  run_tests cuda -L '^cuda$'
+  part 'tests, cuda' run_tests cuda -L '^cuda$' || failed=1
+else
+  without_cuda='the sources were not compiled: there is no nvcc in PATH or /usr/local/cuda/bin'
 fi
 
 for suite in "${suites[@]}"; do
@@ -87,7 +125,10 @@ if [ "$python_failed" -ne 0 ]; then
   printf '\npython: scripts/test_python.sh failed; its output is above.\n'
   failed=1
 else
-  printf '\npython: the tests of the wheel passed.\n'
+  printf '\npython: the tests passed.\n'
 fi
 [ -z "$without_cuda" ] || printf '\ncuda: %s.\n' "$without_cuda"
+printf '\ntime:\n'
+printf '%s\n' "${times[@]}"
+[ "$failed" -eq 0 ] && echo 'All tests passed.' || echo 'SOME TESTS FAILED; see above.'
 exit "$failed"

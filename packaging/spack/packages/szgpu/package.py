@@ -15,7 +15,6 @@ class Szgpu(CMakePackage, CudaPackage):
     version("main")
 
     variant("shared", default=True, description="Build a shared library")
-    variant("openmp", default=True, description="Use OpenMP threads")
     variant("hdf5", default=True, description="Build the filter for HDF5, and read its datasets")
 
     depends_on("c", type="build")
@@ -30,7 +29,6 @@ class Szgpu(CMakePackage, CudaPackage):
     def cmake_args(self):
         args = [
             self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
-            self.define_from_variant("SZGPU_OPENMP", "openmp"),
             self.define_from_variant("SZGPU_HDF5", "hdf5"),
             self.define_from_variant("SZGPU_CUDA", "cuda"),
         ]
