@@ -45,6 +45,7 @@ fi
 if [ "$purpose" = test ]; then
   need python3-matplotlib has_module matplotlib # draws what bench/compare.py measures
   need zstd have zstd
+  need ccache have ccache
   need help2man have help2man # made the manual page
   need mandoc have mandoc
   need zsh have zsh # has a completion

@@ -5,11 +5,12 @@
 # usage: scripts/test.sh [all|slow]
 # Without arguments, what matters in about 14 minutes: most tests in release, those that read what
 # strangers write under sanitizers too, and the Python package.
-# all: what CI runs. Every test that needs no GPU, in release and under sanitizers; half a minute of
-# fuzzing for each target; a build without HDF5; the wheel; and, where there is nvcc, the CUDA
-# backend, whose tests are skipped by name without a GPU (scripts/gpu_check.sh is for a machine with
-# one).
-# slow: all, and fields of gigabytes.
+# all: what CI runs. Every test that needs no GPU, in release; under sanitizers the same as without
+# arguments, and the fuzz targets' inputs; a build without HDF5; the wheel; and, where there is nvcc,
+# the CUDA backend, whose tests are skipped by name without a GPU (scripts/gpu_check.sh is for a
+# machine with one).
+# slow: all, every test under sanitizers, half a minute of fuzzing for each target, and fields of
+# gigabytes.
 # First installs what is missing. May run again, and from anywhere. Ends with the time of each part.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -26,17 +27,29 @@ esac
 # Tests of what reads archives, and of threads and memory.
 sanitized=(alloc archive_changes bombs container lossless_damage memory open open_levels open_tile
   region roundtrip series_faults stream_status threads)
+sanitized_programs=("${sanitized[@]/#/test_}")
+if [ "$what" = all ]; then
+  replays=(replay_{archive,field,h5,roundtrip,series,stream})
+  sanitized+=("${replays[@]}")
+  sanitized_programs+=(szgpu_cli "${replays[@]}")
+fi
 
 if [ "$what" = quick ]; then
   echo "test.sh: builds and tests szgpu in build/: about 14 minutes on two cores. Installs what is"
   echo "missing: by apt-get compilers and libraries, by pip numpy and zarr in build/python-test."
-  echo "'scripts/test.sh all' runs every test: about an hour."
+  echo "'scripts/test.sh all' runs every test: about half an hour."
   scripts/install_deps.sh quick
 else
-  echo "test.sh: runs every test that needs no GPU in build/: about an hour on two cores."
+  echo "test.sh: runs the tests of '$what' in build/: half an hour on two cores, hours if slow."
   echo "Installs what is missing: by apt-get MPI, netCDF's tools and a browser too, by pip what the"
   echo "package's tests import, in build/python-test."
   scripts/install_deps.sh test
+fi
+
+# Several tests build the library again, in folders of their own.
+if command -v ccache >/dev/null; then
+  export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+  export CCACHE_BASEDIR=/ CCACHE_NOHASHDIR=1
 fi
 
 # In CI a warning is an error. Elsewhere a newer compiler may warn about code that you did not
@@ -76,20 +89,26 @@ run_tests() { # preset, ctest's options
     --parallel "$(($(nproc) + 1))" "$@" | tee "build/$preset/test.log"
 }
 
-if [ "$what" = quick ]; then
-  part 'build, release' build release -DSZGPU_HDF5=ON -DSZGPU_WERROR="$werror" --
-  part 'tests, release' run_tests release -L '^(fast|quick)$' || failed=1
-  part 'build, sanitizers' build asan -DSZGPU_HDF5=ON -- --target "${sanitized[@]/#/test_}"
-  part 'tests, sanitizers' run_tests asan -R "^($(IFS='|' && echo "${sanitized[*]}"))\$" || failed=1
-else
-  left_out='cuda|slow'
-  [ "$what" = all ] || left_out=cuda
-  part 'build, release' build release -DSZGPU_HDF5=ON -DSZGPU_MPI=ON -DSZGPU_WERROR="$werror" --
-  part 'tests, release' run_tests release -LE "^($left_out)\$" || failed=1
+mpi=ON
+case $what in
+  quick) mpi=OFF chosen=(-L '^(fast|quick)$') ;;
+  all) chosen=(-LE '^(cuda|slow)$') ;;
+  slow) chosen=(-LE '^cuda$') ;;
+esac
+part 'build, release' build release -DSZGPU_HDF5=ON -DSZGPU_MPI=$mpi -DSZGPU_WERROR="$werror" --
+part 'tests, release' run_tests release "${chosen[@]}" || failed=1
+
+if [ "$what" = slow ]; then
   part 'build, sanitizers' build asan -DSZGPU_HDF5=ON --
   part 'tests, sanitizers' run_tests asan -LE '^(cuda|slow)$' || failed=1
   # Inputs that no test has.
   part 'fuzzing' scripts/fuzz.sh 30 || failed=1
+else
+  part 'build, sanitizers' build asan -DSZGPU_HDF5=ON -- --target "${sanitized_programs[@]}"
+  part 'tests, sanitizers' run_tests asan -R "^($(IFS='|' && echo "${sanitized[*]}"))\$" || failed=1
+fi
+
+if [ "$what" != quick ]; then
   # Without HDF5: the same archives, and the sentences of what this build cannot do.
   part 'build, bare' build bare -DSZGPU_WERROR="$werror" -- --target szgpu_cli
   part 'tests, bare' run_tests bare -R '^(cli_.*|golden)$' -E '^cli_faults$' || failed=1
