@@ -35,6 +35,11 @@ if(NOT CMAKE_CUDA_COMPILER_ID STREQUAL NVIDIA OR CMAKE_CUDA_COMPILER_VERSION VER
 endif()
 find_package(CUDAToolkit REQUIRED)
 
+# Takes about a third of the space of nvcc's default, which every driver of CUDA 13 can read.
+if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
+  set(SZGPU_CUDA_SIZE_FLAGS --compress-mode=size)
+endif()
+
 set(CMAKE_CUDA_STANDARD 17)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 set(CMAKE_CUDA_EXTENSIONS OFF)
