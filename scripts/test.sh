@@ -5,10 +5,9 @@
 # usage: scripts/test.sh [all|slow]
 # Without arguments, what matters in about 14 minutes: most tests in release, those that read what
 # strangers write under sanitizers too, and the Python package.
-# all: what CI runs. Every test that needs no GPU, in release; under sanitizers the same as without
-# arguments, and the fuzz targets' inputs; a build without HDF5; the wheel; and, where there is nvcc,
-# the CUDA backend, whose tests are skipped by name without a GPU (scripts/gpu_check.sh is for a
-# machine with one).
+# all: what CI runs. Every test that needs no GPU, in release; more tests under sanitizers, and the
+# fuzz targets' inputs; a build without HDF5; the wheel; and, where there is nvcc, the CUDA backend,
+# whose tests are skipped by name without a GPU (scripts/gpu_check.sh is for a machine with one).
 # slow: all, every test under sanitizers, half a minute of fuzzing for each target, and fields of
 # gigabytes.
 # First installs what is missing. May run again, and from anywhere. Ends with the time of each part.
@@ -24,15 +23,11 @@ case $what in
     ;;
 esac
 
-# Tests of what reads archives, and of threads and memory.
-sanitized=(alloc archive_changes bombs container lossless_damage memory open open_levels open_tile
-  region roundtrip series_faults stream_status threads)
-sanitized_programs=("${sanitized[@]/#/test_}")
-if [ "$what" = all ]; then
-  replays=(replay_{archive,field,h5,roundtrip,series,stream})
-  sanitized+=("${replays[@]}")
-  sanitized_programs+=(szgpu_cli "${replays[@]}")
-fi
+# Programs of the tests of what reads archives, and of threads and memory.
+sanitized=(test_{archive_changes,bombs,container,memory,open,open_levels,open_tile,region,roundtrip}
+  test_{series_faults,stream_status,threads})
+[ "$what" != all ] || # szgpu_cli makes inputs for the replays
+  sanitized+=(test_{alloc,lossless_damage} replay_{archive,field,h5,roundtrip,series,stream} szgpu_cli)
 
 if [ "$what" = quick ]; then
   echo "test.sh: builds and tests szgpu in build/: about 14 minutes on two cores. Installs what is"
@@ -104,8 +99,9 @@ if [ "$what" = slow ]; then
   # Inputs that no test has.
   part 'fuzzing' scripts/fuzz.sh 30 || failed=1
 else
-  part 'build, sanitizers' build asan -DSZGPU_HDF5=ON -- --target "${sanitized_programs[@]}"
-  part 'tests, sanitizers' run_tests asan -R "^($(IFS='|' && echo "${sanitized[*]}"))\$" || failed=1
+  part 'build, sanitizers' build asan -DSZGPU_HDF5=ON -- --target "${sanitized[@]}"
+  part 'tests, sanitizers' run_tests asan \
+    -R "^($(IFS='|' && echo "${sanitized[*]#test_}"))\$" || failed=1
 fi
 
 if [ "$what" != quick ]; then
