@@ -352,10 +352,14 @@ class Datasets(Hdf5Test):
     def test_signals_leave_no_temporary_file(self):
         self.make_hdf5()
         before = sorted(os.listdir(self.folder))
-        process = self.start("-z", *ABS, "large.h5:a")
-        self.wait_for(lambda: sorted(os.listdir(self.folder)) != before)
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        for _ in range(50):
+            process = self.start("-z", *ABS, "large.h5:a")
+            self.wait_for(lambda: sorted(os.listdir(self.folder)) != before)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+            if process.returncode != 0:
+                break
+            os.remove(self.path("large_a.npy.szg"))  # the signal came too late
         self.assertEqual(process.returncode, -signal.SIGINT)
         self.assertEqual(sorted(os.listdir(self.folder)), before)
 
