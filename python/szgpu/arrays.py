@@ -144,7 +144,7 @@ def require_values(array: Any, seen: np.ndarray) -> None:
     is_array = hasattr(array, "__array__") or hasattr(array, "__dlpack__")
     if seen.dtype.itemsize == 1 and not is_array and not isinstance(array, (list, tuple)):
         raise TypeError(
-            f"the bytes of a {type(array).__name__} may be values of any type: for a bound pass an "
+            f"the bytes in a {type(array).__name__} object may be values of any type: for a bound pass an "
             "array of them, such as np.frombuffer(buffer, 'float32'); lossless=True takes bytes"
         )
 
