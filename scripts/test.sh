@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # usage: scripts/test.sh [all|slow]
-# Without arguments, what matters in about 14 minutes: most tests in release, those that read what
+# Without arguments, what matters in 5 to 10 minutes: most tests in release, those that read what
 # strangers write under sanitizers too, and the Python package.
 # all: what CI runs. Every test that needs no GPU, in release; more tests under sanitizers, and the
 # fuzz targets' inputs; a build without HDF5; the wheel; and, where there is nvcc, the CUDA backend,
@@ -30,7 +30,7 @@ sanitized=(test_{archive_changes,bombs,container,memory,open,open_levels,open_ti
   sanitized+=(test_{alloc,lossless_damage} replay_{archive,field,h5,roundtrip,series,stream} szgpu_cli)
 
 if [ "$what" = quick ]; then
-  echo "test.sh: builds and tests szgpu in build/: about 14 minutes on two cores. Installs what is"
+  echo "test.sh: builds and tests szgpu in build/: 5 to 10 minutes on two cores. Installs what is"
   echo "missing: by apt-get compilers and libraries, by pip numpy and zarr in build/python-test."
   echo "'scripts/test.sh all' runs every test: about half an hour."
   scripts/install_deps.sh quick
