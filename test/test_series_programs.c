@@ -375,6 +375,47 @@ static void a_file_that_was_moved_goes_on(void **state) {
   assert_file(other_path, 2);
 }
 
+/* Not even if its folder is gone before the first step, which failed. */
+static void a_new_file_that_was_moved_goes_on(void **state) {
+  (void)state;
+  char inner[4096], inner_path[4200];
+  (void)snprintf(inner, sizeof inner, "%s/inner", folder);
+  (void)snprintf(inner_path, sizeof inner_path, "%s/run.szgs", inner);
+  assert_int_equal(mkdir(inner, 0777), 0);
+  szgpu_series *const series = open_path(inner_path, SZGPU_SERIES_APPEND);
+  assert_int_equal(rename(inner_path, path), 0);
+  assert_int_equal(rmdir(inner), 0);
+  assert_int_equal(append(series, 0), SZGPU_OK);
+  assert_int_equal(append(series, 1), SZGPU_OK);
+  szgpu_series_close(series);
+  assert_file(path, 2);
+}
+
+/* A copy of the descriptor, as a mapping may have one, and processes that live on kept the lock. */
+static void a_closed_series_has_no_lock(void **state) {
+  (void)state;
+  int ends[2];
+  char byte = 0;
+  assert_int_equal(pipe(ends), 0);
+  szgpu_series *series = open_path(path, SZGPU_SERIES_APPEND);
+  assert_int_equal(append(series, 0), SZGPU_OK);
+  int const copy = dup(szgpu_series_descriptor(series));
+  assert_true(copy >= 0);
+  pid_t const child = fork();
+  if (child == 0) { /* has the descriptors until the parent has closed its end */
+    close(ends[1]);
+    _exit((int)read(ends[0], &byte, 1));
+  }
+  szgpu_series_close(series);
+  series = open_path(path, SZGPU_SERIES_APPEND);
+  assert_int_equal(append(series, 1), SZGPU_OK);
+  szgpu_series_close(series);
+  close(ends[1]);
+  assert_int_equal(exit_code(child), 0);
+  close(ends[0]), close(copy);
+  assert_file(path, 2);
+}
+
 /* Whoever made it removes only its own. */
 static void a_file_that_took_the_place_of_a_new_one_stays(void **state) {
   (void)state;
@@ -664,6 +705,8 @@ int main(int argument_count, char **arguments) {
       IN_FOLDER(nothing_is_written_to_a_file_that_another_program_changed),
       IN_FOLDER(a_change_during_an_append_is_told),
       IN_FOLDER(a_file_that_was_moved_goes_on),
+      IN_FOLDER(a_new_file_that_was_moved_goes_on),
+      IN_FOLDER(a_closed_series_has_no_lock),
       IN_FOLDER(a_file_that_took_the_place_of_a_new_one_stays),
       IN_FOLDER(a_link_that_leads_nowhere_is_refused),
       IN_FOLDER(a_new_file_is_removed_where_it_was_made),

@@ -173,10 +173,11 @@ static void remove_file(szg_series_file *file) {
   if (szg_series_file_change(file) == SZG_FILE_AS_EVER) unlink(file->path);
 }
 
-/* A process that was forked has the descriptor too, and the lock lasts as long as any of them has
- * it. It must not give the lock back, so nobody does: all close the descriptor. */
+/* Forked processes, programs that are just being started and copies of the descriptor share the lock,
+ * so closing the descriptor alone would not end it. Only the owner may end it. */
 void szg_series_file_close(szg_series_file *file, bool is_owner, bool has_steps) {
   if (is_owner && file->path && file->is_made && !has_steps) remove_file(file);
+  if (is_owner && file->path) (void)flock(file->descriptor, LOCK_UN);
   szg_free(file->path);
   file->path = NULL;
   close_descriptor(file);
@@ -184,14 +185,15 @@ void szg_series_file_close(szg_series_file *file, bool is_owner, bool has_steps)
 
 /* ---- more than a store has ---- */
 
-/* A folder that may not be read cannot be opened to sync it alone. */
+/* A folder cannot be synced alone if it may not be read, or if the file was moved somewhere else. */
 szgpu_status szg_series_file_sync_name(szg_series_file *file) {
+  bool const is_moved = szg_series_file_change(file) == SZG_FILE_MOVED;
   char folder[PATH_MAX];
   size_t const chars = (size_t)(strrchr(file->path, '/') - file->path) + 1;
   memcpy(folder, file->path, chars);
   folder[chars] = '\0';
-  int const descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0 && errno == EACCES) {
+  int const descriptor = is_moved ? -1 : open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (is_moved || (descriptor < 0 && errno == EACCES)) {
     sync();
     return SZGPU_OK;
   }
