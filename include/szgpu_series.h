@@ -22,8 +22,8 @@
  * another one, also from a callback, returns SZGPU_BAD_ARGUMENT and changes nothing; only
  * szgpu_series_count may be called at any time. Only the process that opened a series may use it:
  * in a process forked from it, all calls return SZGPU_OTHER_PROCESS, and the count is 0. A forked
- * process may close the series. It holds the lock of the file until the process that opened the
- * series closes it; if that one ends without closing it, until the forked process closes it or ends.
+ * process may close the series. Until it does or ends, it holds the lock of the file, too, but not
+ * beyond the time at which the process that opened the series closes it.
  */
 #ifndef SZGPU_SERIES_H
 #define SZGPU_SERIES_H

@@ -12,6 +12,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#ifdef __GLIBCXX__
+#include <cxxabi.h>
+#endif
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -37,6 +41,50 @@ namespace {
 
 using source_buffer = nb::ndarray<nb::ro>; // read by the library
 using target_buffer = nb::ndarray<>;       // written by it
+
+// Before Python 3.14, a thread that asks for Python's lock while the interpreter ends is ended by
+// unwinding its stack, at which C++ ends the process. Such a thread sleeps instead, as it does from
+// 3.14 on.
+template <typename Take>
+void take_python_lock(Take take) {
+#ifdef __GLIBCXX__
+  try {
+    take();
+  } catch (abi::__forced_unwind &) {
+    for (;;) pause();
+  }
+#else
+  take();
+#endif
+}
+
+// For a scope: without Python's lock.
+class unlocked {
+ public:
+  unlocked() : state_(PyEval_SaveThread()) {}
+  ~unlocked() {
+    take_python_lock([this] { PyEval_RestoreThread(state_); });
+  }
+  unlocked(const unlocked &) = delete;
+  unlocked &operator=(const unlocked &) = delete;
+
+ private:
+  PyThreadState *state_;
+};
+
+// For a scope: with it, in any thread.
+class locked {
+ public:
+  locked() {
+    take_python_lock([this] { state_ = PyGILState_Ensure(); });
+  }
+  ~locked() { PyGILState_Release(state_); }
+  locked(const locked &) = delete;
+  locked &operator=(const locked &) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
 
 // ---- failures ----
 
@@ -179,7 +227,7 @@ class context {
     szgpu_status status;
     begin(nb::none());
     {
-      nb::gil_scoped_release unlocked;
+      unlocked const without_lock;
       status = szgpu_sizes(ctx_, &what.params, &what.shape, nullptr, &bytes);
     }
     finish(status);
@@ -217,7 +265,7 @@ class context {
     szgpu_status status;
     begin(std::move(progress));
     {
-      nb::gil_scoped_release unlocked;
+      unlocked const without_lock;
       if (box)
         status = szgpu_decompress_region(ctx_, archive.data(), archive.nbytes(), level, &region,
                                          field.data(), field.nbytes());
@@ -366,7 +414,7 @@ class context {
     szgpu_status status;
     begin(std::move(progress));
     {
-      nb::gil_scoped_release unlocked;
+      unlocked const without_lock;
       status =
           szgpu_compress(ctx_, &what.params, &what.shape, field, archive, capacity, &used);
     }
@@ -381,7 +429,7 @@ class context {
     bool const wants_reports = !self->progress_.is_none();
     if (!wants_reports && now < self->next_look_) return 0;
     self->next_look_ = now + std::chrono::milliseconds(100);
-    nb::gil_scoped_acquire locked;
+    locked const with_lock;
     if (PyErr_CheckSignals() != 0) return 1;
     if (!wants_reports) return 0;
     PyObject *const answer =
@@ -398,11 +446,12 @@ class context {
 class series {
  public:
   series(nb::bytes path, bool is_append) : path_(path) {
+    if (std::strlen(path.c_str()) != path.size()) throw nb::value_error("embedded null byte");
     int error_number = 0;
     szgpu_status status;
     szgpu_series *opened;
     {
-      nb::gil_scoped_release unlocked;
+      unlocked const without_lock;
       status = szgpu_series_open_file(&opened, path_.c_str(),
                                       is_append ? SZGPU_SERIES_APPEND : SZGPU_SERIES_READ,
                                       &error_number);
@@ -415,7 +464,7 @@ class series {
   series &operator=(const series &) = delete;
 
   void close() {
-    nb::gil_scoped_release unlocked;
+    unlocked const without_lock;
     std::unique_lock<std::mutex> turn(mutex_, std::defer_lock);
     if (!is_inherited()) turn.lock();
     szgpu_series_close(series_.exchange(nullptr));
@@ -491,7 +540,7 @@ class series {
   template <typename Work>
   outcome call(Work work) {
     if (is_inherited()) return {SZGPU_OTHER_PROCESS, 0};
-    nb::gil_scoped_release unlocked;
+    unlocked const without_lock;
     std::lock_guard<std::mutex> const turn(mutex_);
     szgpu_series *const opened = series_;
     if (!opened) throw nb::value_error("the series is closed: open it again");
@@ -588,7 +637,7 @@ std::string fill_warning(const request &asked, const source_buffer &field,
   check(szgpu_inspect(archive.data(), archive.nbytes(), &info));
   if (info.shape.dtype != asked.shape.dtype || info.field_bytes != field.nbytes())
     throw nb::value_error("the archive is not one of this field");
-  nb::gil_scoped_release unlocked;
+  unlocked const without_lock;
   environment own;
   own.enter();
   bool const is_found = warn_of_fill(field.data(), &info, "fill=", sentence);
@@ -599,6 +648,8 @@ std::string fill_warning(const request &asked, const source_buffer &field,
 } // namespace
 
 NB_MODULE(_core, module) {
+  // A daemon thread may have objects when the interpreter ends.
+  nb::set_leak_warnings(false);
   module.attr("version") = szgpu_version();
   module.attr("has_cuda") = szgpu_has_cuda() != 0;
   module.attr("hdf5_filter_id") = SZGPU_H5_FILTER_ID;

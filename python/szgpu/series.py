@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import os
 import weakref
@@ -156,14 +157,21 @@ class Series(Closable):
         if "out" in settings:
             raise TypeError("append takes no out: the archive goes to the series")
         self._series.count()  # an unusable series is reported before the work
+        if not isinstance(name, str):
+            raise TypeError(f"name is {name!r}: it must be a str")
         label = name.encode("utf-8", "surrogateescape")
         if b"\0" in label:
             raise ValueError(f"name is {name!r}: it cannot have the character 0")
+        if len(label) > 255:
+            raise errors.ArgumentError(f"name has {len(label)} bytes in UTF-8, which are more than 255")
+        seconds = None if time is None else float(time)
+        if seconds is not None and not math.isfinite(seconds):
+            raise errors.ArgumentError(f"time is {time}: it must be finite")
         archive = compressor_of_thread(self._threads).compress(array, **settings)
         buffer, _, device = arrays.archive_buffer(archive)
         if device is not None:
             buffer, _, _ = arrays.archive_buffer(arrays.to_host(archive))
-        self._series.append(buffer, label, None if time is None else float(time))
+        self._series.append(buffer, label, seconds)
 
     def cut(self) -> None:
         """Discard the part that `end` describes, so that appends work again. It is lost."""

@@ -391,3 +391,58 @@ def test_a_step_is_of_the_file_that_was_opened(tmp_path):
     with szgpu.open(path) as series:
         other.rename(path)
         assert np.array_equal(series[2][...], expected[2])
+
+
+def test_a_dataset_of_a_closed_series_has_no_lock(tmp_path):
+    """Its mapping kept the lock, and nobody could append."""
+    path = tmp_path / "run.szgs"
+    with szgpu.Series(path, "a") as series:
+        series.append(np.ones(10, "f4"), abs=.1)
+        step = series[0]
+    with szgpu.Series(path, "a") as series:
+        series.append(np.zeros(10, "f4"), abs=.1)
+    assert step[()].shape == (10,)
+
+
+AT_EXIT = """
+import sys, threading, time
+import numpy as np
+import szgpu
+values = np.random.default_rng(1).random(3_000_000, "f4")
+series = szgpu.Series(sys.argv[1], "a")
+def work():
+    while True:
+        szgpu.compress(values, abs=1e-3)
+        series.append(values, abs=1e-3)
+for _ in range(2):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(.3)
+"""
+
+
+@pytest.mark.parametrize("round_", range(3))
+def test_a_daemon_thread_may_be_at_work_at_exit(tmp_path, round_):
+    """Python ends such threads by unwinding, at which C++ aborted."""
+    done = subprocess.run([sys.executable, "-c", AT_EXIT, tmp_path / "run.szgs"],
+                          capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("label, error, words", [
+    ({"name": "x" * 256}, ValueError, "has 256 bytes"),
+    ({"name": 5}, TypeError, "must be a str"),
+    ({"time": float("nan")}, ValueError, "must be finite"),
+])
+def test_labels_that_a_step_cannot_have(tmp_path, label, error, words):
+    with szgpu.Series(tmp_path / "run.szgs", "a") as series:
+        with pytest.raises(error, match=words):
+            series.append(np.ones(10, "f4"), abs=.1, **label)
+
+
+@pytest.mark.parametrize("mode", ["r", "a"])
+def test_a_path_with_a_null_character(tmp_path, mode):
+    """What stood before it was the file."""
+    (tmp_path / "other").write_bytes(b"")
+    with pytest.raises(ValueError, match="null"):
+        szgpu.Series(f"{tmp_path}/other\0.szgs", mode)
+    assert (tmp_path / "other").read_bytes() == b""

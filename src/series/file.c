@@ -173,8 +173,8 @@ static void remove_file(szg_series_file *file) {
   if (szg_series_file_change(file) == SZG_FILE_AS_EVER) unlink(file->path);
 }
 
-/* Forked processes, programs that are just being started and copies of the descriptor share the lock,
- * so closing the descriptor alone would not end it. Only the owner may end it. */
+/* Forked processes, programs that are just being started and copies of the descriptor share the
+ * lock, so closing the descriptor alone would not end it. Only the owner may end it. */
 void szg_series_file_close(szg_series_file *file, bool is_owner, bool has_steps) {
   if (is_owner && file->path && file->is_made && !has_steps) remove_file(file);
   if (is_owner && file->path) (void)flock(file->descriptor, LOCK_UN);
@@ -185,7 +185,7 @@ void szg_series_file_close(szg_series_file *file, bool is_owner, bool has_steps)
 
 /* ---- more than a store has ---- */
 
-/* A folder cannot be synced alone if it may not be read, or if the file was moved somewhere else. */
+/* A folder cannot be synced alone if it may not be read, or if the file was moved elsewhere. */
 szgpu_status szg_series_file_sync_name(szg_series_file *file) {
   bool const is_moved = szg_series_file_change(file) == SZG_FILE_MOVED;
   char folder[PATH_MAX];
