@@ -39,7 +39,7 @@ enum {
 #define SZG_DEFAULT_FRAME_MAPPED ((uint64_t)1 << 26)
 
 /* Tiles hold at most 4096 values for every number of axes, so that a tile is also the unit of every
- * side table. docs/predict.md has the measurements behind the shapes. */
+ * side table. docs/notebook.md has the measurements behind the shapes. */
 enum {
   SZG_TILE_VALUES = 4096,
   SZG_TILE_3D_X = 32,

@@ -29,7 +29,7 @@ struct LevelsEncodePolicy {
   typedef FullEncodeStep<kBytes, A, false> Step;
   typedef FullEncodeStep<kBytes, A, true> InnerStep;
   typedef EdgeEncodeStep<kBytes, A> EdgeStep; /* of any tile */
-  /* Of a block, with 168 registers for each thread. 16 with 128 are slower: docs/fused.md. */
+  /* Of a block, with 168 registers for each thread. 16 with 128 are slower: docs/notebook.md. */
   static constexpr uint32_t kMostWarps = 12;
   static constexpr uint32_t kStageWords = Step::kStageWords;
   static constexpr uint32_t kNotesWords = kMostWarps * sizeof(WarpNotes) / 4;

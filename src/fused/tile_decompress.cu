@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * One warp per tile, one lane per place. The kernel reads each value's bits and 2 bytes of size per
- * tile, and writes the value. docs/fused.md has the profile that led to this design.
+ * tile, and writes the value. docs/notebook.md has the measurements that led to this
+ * design.
  */
 #include "fused/tile_cuda.h"
 

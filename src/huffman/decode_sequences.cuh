@@ -45,7 +45,7 @@ struct SequenceClass {
   static constexpr unsigned kMostTeams = kTeams; /* per block; fewer if memory is short */
   static constexpr unsigned kBlocksPerProcessor = kBlocks;
 };
-/* Up to 8,192 codes in 32,768 bits, up to 16,384, and more: measured (docs/huffman.md). */
+/* Up to 8,192 codes in 32,768 bits, up to 16,384, and more: measured (docs/notebook.md). */
 constexpr uint32_t kSparseCodes = 8192, kMediumCodes = 16384;
 typedef SequenceClass<QueueShape<8, 1>, 7, 1> SparseClass;
 typedef SequenceClass<QueueShape<8, 2>, 7, 1> MediumClass;

@@ -46,7 +46,7 @@ typedef struct szg_all_offsets_options {
   bool is_narrow;
 } szg_all_offsets_options;
 
-/* Measured on a CPU; docs/huffman.md has the table. */
+/* Measured on a CPU; docs/notebook.md has the table. */
 #define SZG_ALL_OFFSETS_DEFAULTS \
   { .window_bits = 256, .slot_count = 256, .skips_none = true, .is_narrow = true }
 

@@ -49,7 +49,7 @@ typedef struct szg_self_sync_options {
   uint32_t stretch_subsequences;
 } szg_self_sync_options;
 
-/* Measured on a CPU; docs/huffman.md has the table. */
+/* Measured on a CPU; docs/notebook.md has the table. */
 #define SZG_SELF_SYNC_DEFAULTS \
   { .subsequence_bits = 2048, .sequence_subsequences = 128, .stretch_subsequences = 32 }
 
