@@ -259,7 +259,7 @@ class Appends(FaultTest):
     STEPS = {
         "open": {errno.EMFILE: {2}, errno.EACCES: {2}},
         "fstat": {errno.EIO: {0, 2}},
-        "flock": {errno.EIO: {2}, errno.ENOSYS: {0}},
+        "flock": {errno.EIO: {0, 2}, errno.ENOSYS: {0}},  # 0: given back, as closing does, too
         "pread": {errno.EIO: {2}, errno.EINTR: {0}, SHORT: {0}},
         "pwrite": {errno.ENOSPC: {2}, errno.EIO: {2}, errno.EINTR: {0}, SHORT: {0}},
         "fsync": {errno.ENOSPC: {2}, errno.EIO: {2}, errno.EINVAL: {0}},
@@ -277,6 +277,8 @@ class Appends(FaultTest):
         self.append()
         self.fail_each_call(self.STEPS, self.APPEND, "run.szgs", must_meet=set(self.STEPS))
         self.fail_each_call(MEMORY, self.APPEND, "run.szgs", must_meet={"malloc"})
+        was_met, result = self.run_with_fault("flock", 1, errno.EIO, "own", self.APPEND, b"")
+        self.assertEqual((was_met, result.code), (True, 2))
 
     def test_the_first_step(self):
         new = {sort: dict(errors) for sort, errors in self.STEPS.items()}
