@@ -113,6 +113,26 @@ static void small_frames_are_never_larger_than_by_lorenzo(void **state) {
   assert_true(tiles > 20);
 }
 
+/* Also where levels would be smaller, as for some of these bounds. */
+static void frames_of_few_values_are_tile_frames(void **state) {
+  (void)state;
+  szgpu_shape const few = test_shape(SZGPU_F32, 2, 32, 16, 0, 0);
+  szgpu_shape const more = test_shape(SZGPU_F32, 2, 33, 16, 0, 0);
+  void *const field = make_field(&more, SMOOTH);
+  int levels = 0;
+  for (double bound = 0.001; bound < 2.0; bound *= 1.1) {
+    char kind[16];
+    (void)size_by(SZGPU_PREDICTOR_AUTO, bound, &few, field, kind);
+    assert_string_equal(kind, "tile");
+    (void)size_by(SZGPU_PREDICTOR_AUTO, bound, &more, field, kind);
+    levels += strcmp(kind, "levels") == 0;
+    (void)size_by(SZGPU_PREDICTOR_INTERPOLATION, bound, &few, field, kind);
+    assert_string_equal(kind, "levels");
+  }
+  assert_true(levels > 0);
+  free(field);
+}
+
 static void interpolation_is_taken_as_asked(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 3, 38, 22, 22, 0);
@@ -169,6 +189,7 @@ static void measuring_leaves_nothing_behind(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(small_frames_are_never_larger_than_by_lorenzo),
+      cmocka_unit_test(frames_of_few_values_are_tile_frames),
       cmocka_unit_test(interpolation_is_taken_as_asked),
       cmocka_unit_test(doubted_frames_keep_to_the_capacity),
       cmocka_unit_test(measuring_leaves_nothing_behind),

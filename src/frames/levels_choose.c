@@ -186,8 +186,15 @@ static uint64_t doubtful_bytes(const szg_levels_asked *asked, uint64_t tile_cost
   return tile_bytes - (tile_bytes >> (value_count > MOST_WRONG_BY_A_QUARTER ? 3 : 2));
 }
 
+/* Frames of so few values are tile frames: heads and books of stages take more there than levels
+ * save, and the probes would take half of the call. */
+enum { MOST_UNPROBED_VALUES = 512 };
+
 bool szg_levels_probe_source(const szg_levels_asked *asked, const void *values,
                              szg_probe_source *source) {
+  if (asked->request->predictor == SZGPU_PREDICTOR_AUTO &&
+      asked->grid->value_count <= MOST_UNPROBED_VALUES)
+    return false;
   szg_probe_view const view = szg_probe_view_of(asked->grid, 0);
   szg_levels_way const natural = szg_way(&view, 0);
   szg_levels levels;
