@@ -3,6 +3,7 @@
  */
 #include "field_case.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,10 +89,11 @@ static double nearest_integer(szgpu_dtype dtype, double value) {
 
 /* A fill value that the type has, near this one. */
 static double fitting_fill(szgpu_dtype dtype, double fill) {
-  if (dtype <= SZGPU_F64) return fill;
-  if (dtype == SZGPU_F16 || dtype == SZGPU_BF16)
-    return fabs(fill) <= 65504 || !isfinite(fill) ? fill : 65504;
-  return nearest_integer(dtype, fill);
+  if (dtype == SZGPU_F64) return fill;
+  if (dtype != SZGPU_F32 && dtype != SZGPU_F16 && dtype != SZGPU_BF16)
+    return nearest_integer(dtype, fill);
+  double const most = dtype == SZGPU_F32 ? (double)FLT_MAX : 65504;
+  return isfinite(fill) && fabs(fill) > most ? copysign(most, fill) : fill;
 }
 
 double case_value(szgpu_dtype dtype, uint64_t bits) {
