@@ -7,7 +7,7 @@
 #include <cuda_fp8.h>
 
 #include "bench_support.cuh"
-#include "lossless/planes_cuda.h"
+#include "codecs/planes/planes_cuda.h"
 
 namespace {
 

@@ -32,9 +32,9 @@ ORDER = (
     ("src/values",),  # values of other types to those that are coded
     ("src/quant", "src/rle", "src/huffman"),  # bound and lattice; runs; codes to bits
     ("src/predict", "src/outlier"),  # values to codes; the values that codes cannot hold
-    ("src/lossless", "src/fused"),  # values as planes of bytes; tiles, in one pass over them
     ("src/study",),  # codecs that no archive reaches: a library for the benches
-    ("src/frames",),  # the kinds of frames
+    ("src/codecs",),  # the kinds of frames, a folder each, and what they share
+    ("src/frames",),  # the table of kinds, and values that are mapped before they are coded
     ("src/pipeline",),  # the order of things; names no kind
     ("src/szgpu.c", "src/szgpu_async.c", "src/szgpu_stream.c"),  # the public functions
     ("src/series",),  # archives one after the other in a file; the public functions on them
@@ -42,24 +42,23 @@ ORDER = (
     ("apps/hdf5/parallel",),  # a program with the filter's settings
 )
 
-# Stages share arithmetic and tables, and leave the rest to frames and pipeline, which may include
-# everything below them. Other stages and szgpu.c may include these headers only.
+# Stages share arithmetic and little else, and leave the rest to codecs, frames and pipeline, which
+# may include everything below them. Other stages and szgpu.c may include these headers only.
 OPEN_HEADERS = {
-    "src/container": ("xxh3.cuh",),
-    "src/values": ("log.cuh", "map_values.cuh", "mapping.h", "mapping_core.h"),
+    "src/container": (),
+    "src/values": ("log.cuh", "map_values.cuh", "mapping.h"),
     "src/quant": ("quant_core.h", "arithmetic.cuh"),
     "src/rle": ("rle.h", "rle.cuh"),
-    "src/huffman": ("huffman.h", "decoders/decoders.h", "tokens_books_core.h", "tokens_core.h",
-                    "tokens_count.cuh", "tokens_cuda.h", "tokens_encode_tile.cuh",
-                    "tokens_lanes.cuh", "tokens_merge.cuh", "tokens_tile.cuh"),
-    "src/predict": ("axes_core.h", "levels.h", "levels_base.cuh", "levels_box.cuh",
-                    "levels_cuda.h", "levels_lattice.cuh", "levels_marks.cuh", "lorenzo.h",
-                    "lorenzo.cuh", "lorenzo_any.cuh", "lorenzo_full.cuh"),
+    "src/huffman": ("decoders/decoders.h",),
+    "src/predict": (),
     "src/outlier": (),
-    "src/lossless": (),
-    "src/fused": (),
 }
 SEE_OPEN_HEADERS = tuple(OPEN_HEADERS) + ("src/szgpu.c", "src/szgpu_async.c", "src/szgpu_stream.c")
+
+# Folders in src/codecs: a kind of frame each. A kind uses no other kind, except that interpolation
+# has Lorenzo's frame measured, to take the smaller one.
+KINDS = "src/codecs"
+KIND_USES = {("interpolation", "lorenzo")}
 
 # The library and the apps do without these; they are for bench/ and test/.
 BESIDE = ("src/study",)
@@ -70,6 +69,9 @@ def refusal(user, used, is_public):
     function there."""
     own, other = unit_of(user), unit_of(used)
     if own == other:
+        kinds = kind_of(user), kind_of(used)
+        if None not in kinds and kinds[0] != kinds[1] and kinds not in KIND_USES:
+            return "a kind of frame does not use another kind"
         return None
     if own.startswith("apps/") and other.startswith("src") and not is_public:
         return "apps see only what is public"
@@ -91,6 +93,12 @@ def unit_of(path):
     names = [name for row in ORDER for name in row
              if path == name or path.startswith(name + "/")]
     return max(names, key=len) if names else None
+
+
+def kind_of(path):
+    """The kind of frame that has the folder of `path` for itself; None: there is none."""
+    kind, _, name = path.removeprefix(KINDS + "/").partition("/")
+    return kind if name and path.startswith(KINDS + "/") else None
 
 
 def row_of(unit):

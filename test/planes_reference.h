@@ -6,7 +6,7 @@
 #ifndef SZG_PLANES_REFERENCE_H
 #define SZG_PLANES_REFERENCE_H
 
-#include "lossless/planes.h"
+#include "codecs/planes/planes.h"
 #include "support.h"
 
 /* Byte `plane` of the value at `value`; several bytes are turned left by one bit first. */

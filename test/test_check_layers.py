@@ -22,10 +22,10 @@ CLEAN = {
     "src/huffman/huffman.h": '#include "core/tiles.h"\nint szg_encode(int x);\n',
     "src/huffman/encode.c": '#include "huffman/huffman.h"\n'
                             "int szg_encode(int x) { return szg_tiles(x); }\n",
-    "src/frames/raw.h": "int szg_raw(int x);\n",
-    "src/frames/raw.c": '#include "frames/raw.h"\n#include "huffman/huffman.h"\n'
+    "src/codecs/simple/raw.h": "int szg_raw(int x);\n",
+    "src/codecs/simple/raw.c": '#include "codecs/simple/raw.h"\n#include "huffman/huffman.h"\n'
                         "int szg_raw(int x) { return szg_encode(x); }\n",
-    "src/szgpu.c": '#include "szgpu.h"\n#include "frames/raw.h"\n'
+    "src/szgpu.c": '#include "szgpu.h"\n#include "codecs/simple/raw.h"\n'
                    "int szgpu_compress(int x) { return szg_raw(x); }\n",
     "apps/szgpu/main.c": '#include "szgpu.h"\nint main(void) { return szgpu_compress(1); }\n',
 }
@@ -58,11 +58,24 @@ class CheckLayers(unittest.TestCase):
     def test_clean_tree_passes(self):
         self.passes({})
 
+    def test_a_kind_uses_no_other_kind(self):
+        used = {"src/codecs/lorenzo/frame.h": "int szg_measure(int x);\n",
+                "src/codecs/lorenzo/frame.c": '#include "codecs/lorenzo/frame.h"\n'
+                                              "int szg_measure(int x) { return x; }\n"}
+        user = ('#include "codecs/lorenzo/frame.h"\n'
+                "int szg_use(int x) { return szg_measure(x); }\n")
+        head = "int szg_use(int x);\n"
+        self.fails({**used, "src/codecs/planes/use.h": head,
+                    "src/codecs/planes/use.c": '#include "codecs/planes/use.h"\n' + user},
+                   "a kind of frame does not use another kind")
+        self.passes({**used, "src/codecs/interpolation/use.h": head,
+                     "src/codecs/interpolation/use.c": '#include "codecs/interpolation/use.h"\n' + user})
+
     def test_lists_which_folder_uses_which(self):
         code, printed = check({}, "--list")
         self.assertEqual(code, 0, printed)
         self.assertIn("src/core -> src/container/format.h  1\n", printed)
-        self.assertIn("src/szgpu.c -> src/frames  2\n", printed)
+        self.assertIn("src/szgpu.c -> src/codecs  2\n", printed)
 
     # --- The order of folders ---
 
@@ -82,7 +95,7 @@ class CheckLayers(unittest.TestCase):
 
     def test_refuses_a_header_that_its_stage_does_not_open(self):
         tables = {"src/huffman/tables.h": "enum { SZG_TABLES = 2 };\n"}
-        self.fails({**tables, "src/lossless/planes.h": '#include "huffman/tables.h"\n'},
+        self.fails({**tables, "src/predict/planes.h": '#include "huffman/tables.h"\n'},
                    "src/huffman does not open tables.h to other stages")
         self.passes({**tables, "src/pipeline/plan.h": '#include "huffman/tables.h"\n'})
 

@@ -1,16 +1,16 @@
 /* test_levels.c - tiles of levels frames against a reference that goes point by point.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "predict/levels.h"
+#include "codecs/interpolation/levels.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "container/format.h"
-#include "frames/levels.h"
-#include "predict/levels_lattice.h"
-#include "predict/levels_probe_core.h"
+#include "codecs/interpolation/frame.h"
+#include "codecs/interpolation/levels_lattice.h"
+#include "codecs/interpolation/levels_probe_core.h"
 #include "support.h"
 
 /* ---- the reference: docs/format.md, section 16, as it stands ---- */

@@ -1,13 +1,13 @@
 /* test_levels_probe.c - what a sample says, point by point as docs/format.md describes it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "predict/levels_probe.h"
+#include "codecs/interpolation/levels_probe.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "predict/levels_lattice.h"
+#include "codecs/interpolation/levels_lattice.h"
 #include "support.h"
 
 /* ---- the reference ---- */

@@ -9,7 +9,7 @@
 
 #include "archive_edit.h"
 #include "container/format.h"
-#include "frames/region.h"
+#include "codecs/region.h"
 #include "support.h"
 
 static szgpu_ctx *ctx;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "memory_streams.h"
-#include "predict/levels_lattice.h"
+#include "codecs/interpolation/levels_lattice.h"
 #include "quant/restored.h"
 #include "quant/restored_core.h"
 #include "support.h"

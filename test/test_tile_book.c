@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fused/tile.h"
+#include "codecs/lorenzo/tile.h"
 #include "support.h"
 
 static szg_tile_tally tally;

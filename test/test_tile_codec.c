@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "core/bytes.h"
-#include "fused/tile_entries.h"
-#include "fused/tile_lanes.h"
+#include "codecs/lorenzo/tile_entries.h"
+#include "codecs/lorenzo/tile_lanes.h"
 #include "tile_reference.h"
 
 typedef struct tile_shape {

@@ -6,7 +6,7 @@
 #ifndef SZG_TEST_TILE_REFERENCE_H
 #define SZG_TEST_TILE_REFERENCE_H
 
-#include "fused/tile.h"
+#include "codecs/lorenzo/tile.h"
 #include "support.h"
 
 /* The current book and the coders' tables for it. */

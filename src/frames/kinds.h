@@ -8,10 +8,10 @@
 #define SZG_KINDS_H
 
 #include "container/writer.h"
-#include "frames/frame.h"
-#include "frames/read.h"
-#include "frames/rules.h"
-#include "frames/write.h"
+#include "codecs/frame.h"
+#include "codecs/read.h"
+#include "codecs/rules.h"
+#include "codecs/write.h"
 
 SZG_C_BEGIN
 

@@ -5,8 +5,8 @@
 #define SZG_KINDS_CUDA_H
 
 #include "frames/kinds.h"
-#include "frames/read_cuda.h"
-#include "frames/write_cuda.h"
+#include "codecs/read_cuda.h"
+#include "codecs/write_cuda.h"
 
 SZG_C_BEGIN
 

@@ -3,7 +3,7 @@
  */
 #include "frames/mapped.h"
 
-#include "frames/run_masks.h"
+#include "codecs/run_masks.h"
 
 enum { PART_VALUES = 1 << 16 };
 

@@ -10,8 +10,8 @@
 #ifndef SZG_MAPPED_H
 #define SZG_MAPPED_H
 
-#include "frames/read.h"
-#include "frames/write.h"
+#include "codecs/read.h"
+#include "codecs/write.h"
 
 SZG_C_BEGIN
 

@@ -21,7 +21,7 @@
 SZG_C_BEGIN
 
 /* The tiles of a stage, from which kernels know what places exist. szg_tokens_tiles_of in
- * frames/levels_tiles.h makes it. */
+ * codecs/interpolation/levels_tiles.h makes it. */
 typedef struct szg_tokens_tiles {
   uint32_t axis_count; /* d */
   bool is_base, is_wide;

@@ -100,7 +100,7 @@ __device__ uint32_t bits_of(float x) { return szg_bits_f32(x); }
 __device__ uint64_t bits_of(double x) { return szg_bits_f64(x); }
 
 /* The product rounded once, to an integer in the low bits of a sum: the rule is that of
- * predict/levels_lattice.h, which has the reasons. */
+ * codecs/interpolation/levels_lattice.h, which has the reasons. */
 __device__ uint32_t rounded_product(float x, float inverse) {
   constexpr float kRound = 0x1.8p23f;
   return bits_of(__fmaf_rn(x, inverse, kRound)) - bits_of(kRound);

@@ -6,7 +6,7 @@
  * however many items it has.
  */
 #include "core/cuda_check.cuh"
-#include "frames/planes_batch.h"
+#include "codecs/planes/batch.h"
 #include "pipeline/async.h"
 #include "pipeline/cuda.h"
 

@@ -10,7 +10,7 @@
 #include "container/writer.h"
 #include "frames/kinds.h"
 #include "frames/mapped.h"
-#include "frames/run_masks.h"
+#include "codecs/run_masks.h"
 #include "pipeline/calls.h"
 #include "pipeline/pipeline.h"
 #include "quant/restored.h"

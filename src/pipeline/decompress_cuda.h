@@ -5,7 +5,7 @@
 #define SZG_DECOMPRESS_CUDA_H
 
 #include "container/open.h"
-#include "frames/read_cuda.h"
+#include "codecs/read_cuda.h"
 
 SZG_C_BEGIN
 

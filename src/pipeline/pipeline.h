@@ -6,7 +6,7 @@
 
 #include "container/open.h"
 #include "core/context.h"
-#include "frames/frame.h"
+#include "codecs/frame.h"
 #include "quant/bound.h"
 
 SZG_C_BEGIN

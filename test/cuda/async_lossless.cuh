@@ -5,7 +5,7 @@
 #define SZG_TEST_ASYNC_LOSSLESS_CUH
 
 #include "cuda/async_batch.cuh"
-#include "lossless/planes_core.h"
+#include "codecs/planes/planes_core.h"
 
 namespace async_test {
 

@@ -11,7 +11,7 @@
 #include "cuda/cuda_test.cuh"
 #include "cuda/levels_grids.cuh"
 #include "predict/axes_core.h"
-#include "predict/levels_cuda.h"
+#include "codecs/interpolation/levels_cuda.h"
 
 namespace levels_cases {
 

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "predict/levels.h"
+#include "codecs/interpolation/levels.h"
 
 namespace levels_cases {
 

@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "cuda/cuda_test.cuh"
-#include "lossless/planes_cuda.h"
+#include "codecs/planes/planes_cuda.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
  */
 #include "cuda/levels_grids.cuh"
 #include "cuda/tokens_cases.cuh"
-#include "fused/levels_fused.h"
+#include "codecs/interpolation/levels_fused.h"
 
 using namespace tokens_cases;
 using cuda_test::stream;

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "cuda/cuda_test.cuh"
-#include "frames/levels.h"
-#include "predict/levels_probe.h"
+#include "codecs/interpolation/frame.h"
+#include "codecs/interpolation/levels_probe.h"
 
 using cuda_test::DeviceArray;
 using cuda_test::random_below;

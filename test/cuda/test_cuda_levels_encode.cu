@@ -1,7 +1,7 @@
 /* test_cuda_levels_encode.cu - stages encoded by the fused kernels, against the CPU's sections.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "fused/levels_encode.h"
+#include "codecs/interpolation/levels_encode.h"
 
 #include <algorithm>
 

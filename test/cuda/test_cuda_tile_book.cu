@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "cuda/cuda_test.cuh"
-#include "fused/tile_cuda.h"
+#include "codecs/lorenzo/tile_cuda.h"
 #include "predict/axes_core.h"
 #include "quant/bound.h"
 

@@ -1,7 +1,7 @@
 /* test_cuda_top_plane.cu - planes split and merged, gaps split: the same as in C.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "lossless/top_plane_cuda.h"
+#include "codecs/planes/top_plane_cuda.h"
 #include "study/hierarchical_forms.h"
 
 #include <memory>
@@ -9,7 +9,7 @@
 #include "cuda/decode_cases.cuh"
 #include "huffman/decoders/hierarchical.h"
 extern "C" {
-#include "lossless/plane_bytes.h"
+#include "codecs/planes/plane_bytes.h"
 }
 
 namespace {

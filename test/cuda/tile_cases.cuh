@@ -8,8 +8,8 @@
 
 #include "core/bytes.h"
 #include "cuda/cuda_test.cuh"
-#include "fused/tile.h"
-#include "fused/tile_cuda.h"
+#include "codecs/lorenzo/tile.h"
+#include "codecs/lorenzo/tile_cuda.h"
 #include "quant/bound.h"
 
 namespace tile_cases {

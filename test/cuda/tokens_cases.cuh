@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cuda/cuda_test.cuh"
-#include "frames/levels_tiles.h"
+#include "codecs/interpolation/levels_tiles.h"
 
 namespace tokens_cases {
 

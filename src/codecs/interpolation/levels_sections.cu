@@ -1,0 +1,155 @@
+/* levels_sections.cu - the sections of encoded stages, from words in any order to their places.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One launch for all stages. A block takes 32 tiles, and finds by itself where their words belong:
+ * it adds up the words of the tiles before them, which the encoder has summed by 64.
+ *
+ * Memory traffic: reads and writes words once, and 12 bytes for each tile; a block reads 4 bytes
+ * for each 64 tiles before its own.
+ */
+#include "core/cuda_check.cuh"
+#include "core/warp.cuh"
+#include "codecs/interpolation/levels_encode.h"
+
+namespace szg {
+namespace {
+
+struct SectionsPolicy {
+  static constexpr uint32_t kThreads = 1024;
+  static constexpr uint32_t kTiles = kThreads / 32; /* of a block, one for each warp */
+  static_assert(SZG_LEVELS_SUM_TILES == 2 * kTiles, "a sum is that of two blocks' tiles");
+
+  static __host__ __device__ uint64_t blocks(uint64_t tile_count) {
+    return (tile_count + kTiles - 1) / kTiles;
+  }
+};
+
+struct SectionsJob {
+  szg_levels_section_cuda sections[SZG_LEVELS_MOST + 1];
+  uint32_t section_count;
+  szg_levels_encode_work_cuda work;
+  uint8_t *archive;
+  uint64_t capacity;
+  uint64_t *starts, *section_bytes;
+};
+
+/* Where a section has its parts, in bytes from the archive's start. */
+struct SectionPlaces {
+  uint64_t first, tile_sizes, words, end, next; /* next: where the next section begins */
+  bool is_zero;                                 /* all codes are 0: the section is its head */
+  bool fits;
+};
+
+__device__ SectionPlaces places_of(const SectionsJob &job, uint32_t i, uint64_t first) {
+  const szg_levels_section_cuda &section = job.sections[i];
+  uint64_t const word_count = job.work.counters->stage_words[section.stage];
+  SectionPlaces places;
+  places.is_zero = word_count == 0;
+  places.first = first;
+  places.tile_sizes =
+      first + (places.is_zero ? (uint32_t)SZG_TOKENS_HEAD_BYTES : section.book->front_bytes);
+  places.words = places.tile_sizes + (places.is_zero ? 0 : (section.tile_count + 1) / 2 * 4);
+  places.end = places.words + 4 * word_count;
+  places.next = (places.end + SZG_ALIGNMENT - 1) / SZG_ALIGNMENT * SZG_ALIGNMENT;
+  places.fits = places.next <= job.capacity;
+  return places;
+}
+
+/* All but sizes and words. The whole block calls. */
+__device__ void write_front(const SectionsJob &job, uint32_t i, const SectionPlaces &places) {
+  const szg_levels_section_cuda &section = job.sections[i];
+  const szg_tokens_book_cuda &book = *section.book;
+  if (threadIdx.x == 0) {
+    job.section_bytes[i] = places.end - places.first;
+    job.starts[i + 1] = places.next;
+  }
+  if (!places.fits) return;
+  uint32_t *const front = (uint32_t *)(job.archive + places.first);
+  uint32_t const front_words = (uint32_t)(places.tile_sizes - places.first) / 4;
+  for (uint32_t k = threadIdx.x; k < front_words; k += SectionsPolicy::kThreads)
+    front[k] = places.is_zero && k != SZG_TOKENS_UNIT_WORD ? 0 : book.front[k];
+  if (threadIdx.x < places.next - places.end) job.archive[places.end + threadIdx.x] = 0;
+  uint16_t *const sizes = (uint16_t *)(job.archive + places.tile_sizes);
+  if (threadIdx.x == 0 && !places.is_zero && section.tile_count % 2) sizes[section.tile_count] = 0;
+}
+
+/* Words of the tiles before the block's first one. The whole block calls. */
+__device__ uint64_t words_before(const szg_levels_encoded_cuda &encoded, uint64_t first_tile) {
+  __shared__ uint64_t of_warp[SectionsPolicy::kTiles];
+  uint32_t const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  uint64_t words = 0;
+  for (uint64_t i = threadIdx.x; i < first_tile / SZG_LEVELS_SUM_TILES;
+       i += SectionsPolicy::kThreads)
+    words += encoded.sums[i];
+  bool const has_half = first_tile % SZG_LEVELS_SUM_TILES != 0;
+  if (has_half && warp == 0) words += encoded.sizes[first_tile - SectionsPolicy::kTiles + lane];
+  words = warp_sum(words);
+  if (lane == 0) of_warp[warp] = words;
+  __syncthreads(); /* sums of all warps are there */
+  return warp_sum(of_warp[lane]);
+}
+
+/* The whole warp calls. */
+__device__ __forceinline__ void copy_words(const uint32_t *from, uint32_t word_count,
+                                           uint32_t *to) {
+  constexpr uint32_t kAtOnce = 8;
+  uint32_t i = threadIdx.x % 32;
+  for (; i + 32 * (kAtOnce - 1) < word_count; i += 32 * kAtOnce) {
+    uint32_t words[kAtOnce];
+#pragma unroll
+    for (uint32_t k = 0; k < kAtOnce; k++) words[k] = from[i + 32 * k];
+#pragma unroll
+    for (uint32_t k = 0; k < kAtOnce; k++) to[i + 32 * k] = words[k];
+  }
+  for (; i < word_count; i += 32) to[i] = from[i];
+}
+
+/* The last section, which has most tiles, comes first. */
+__global__ void __launch_bounds__(SectionsPolicy::kThreads)
+    sections_write_kernel(const __grid_constant__ SectionsJob job) {
+  __shared__ SectionPlaces places;
+  uint64_t block = blockIdx.x;
+  uint32_t i = job.section_count - 1;
+  while (block >= SectionsPolicy::blocks(job.sections[i].tile_count))
+    block -= SectionsPolicy::blocks(job.sections[i--].tile_count);
+  const szg_levels_section_cuda &section = job.sections[i];
+  if (threadIdx.x == 0) {
+    places = places_of(job, 0, job.starts[0]);
+    for (uint32_t k = 1; k <= i; k++) places = places_of(job, k, places.next);
+  }
+  uint64_t const first_tile = block * SectionsPolicy::kTiles;
+  uint64_t const before = words_before(section.encoded, first_tile); /* now places are known */
+  if (block == 0) write_front(job, i, places);
+  if (!places.fits || places.is_zero) return; /* for the whole block */
+  uint32_t const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  uint32_t const size =
+      first_tile + lane < section.tile_count ? section.encoded.sizes[first_tile + lane] : 0;
+  uint64_t const at = before + warp_sum(lane < warp ? size : 0);
+  uint32_t const word_count = __shfl_sync(kAllLanes, size, (int)warp);
+  uint64_t const t = first_tile + warp;
+  if (t >= section.tile_count) return;
+  if (lane == 0) ((uint16_t *)(job.archive + places.tile_sizes))[t] = (uint16_t)word_count;
+  uint64_t const from = section.encoded.places[t];
+  if (word_count == 0 || from + word_count > job.work.word_capacity) return;
+  copy_words(job.work.words + from, word_count, (uint32_t *)(job.archive + places.words) + at);
+}
+
+} // namespace
+} // namespace szg
+
+szgpu_status szg_levels_write_sections_cuda(const szg_levels_section_cuda *sections,
+                                            uint32_t section_count,
+                                            const szg_levels_encode_work_cuda *work,
+                                            uint8_t *archive, uint64_t capacity, uint64_t *starts,
+                                            uint64_t *section_bytes, struct CUstream_st *stream) {
+  szg::SectionsJob job = {{}, section_count, *work, archive, capacity, starts, section_bytes};
+  uint64_t blocks = 0;
+  for (uint32_t i = 0; i < section_count; i++) {
+    job.sections[i] = sections[i];
+    blocks += szg::SectionsPolicy::blocks(sections[i].tile_count);
+  }
+  SZG_REQUIRE(blocks < (uint64_t)1 << 31, SZGPU_UNSUPPORTED);
+  szg::sections_write_kernel<<<(unsigned)blocks, szg::SectionsPolicy::kThreads, 0, stream>>>(job);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
