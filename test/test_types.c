@@ -165,6 +165,25 @@ static void fill_values_come_back_and_do_not_count(void **state) {
     }
 }
 
+/* Integers have one zero, whose sign a caller may give: it does not count for the range either. */
+static void minus_zero_is_the_fill_value_0_of_integers(void **state) {
+  (void)state;
+  static const szgpu_dtype types[] = {SZGPU_I8, SZGPU_U8, SZGPU_I16, SZGPU_U16, SZGPU_I32};
+  for (size_t t = 0; t < ARRAY_COUNT(types); t++) {
+    szgpu_shape const shape = test_shape(types[t], 1, 5000, 0, 0, 0);
+    void *const field = test_allocate(test_field_bytes(&shape));
+    for (uint64_t i = 0; i < 5000; i++)
+      test_set_value(shape.dtype, field, i, i % 7 == 0 ? 0.0 : 50.0 + (double)(i % 70));
+    szgpu_params params = params_of(SZGPU_MODE_REL, 1e-1);
+    params.has_fill = 1;
+    params.fill = -0.0;
+    szgpu_info const info = there_and_back(&params, &shape, field);
+    assert_true(info.has_fill && info.fill_bits == 0);
+    assert_true(info.value_range == 68.0 && info.least == 51.0 && info.greatest == 119.0);
+    free(field);
+  }
+}
+
 static void a_fill_value_that_the_type_does_not_have_is_refused(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_I16, 1, 4, 0, 0, 0);
@@ -283,6 +302,7 @@ int main(void) {
       cmocka_unit_test(lossless_archives_state_the_version_that_has_the_type),
       cmocka_unit_test(fp8_has_no_bound),
       cmocka_unit_test(fill_values_come_back_and_do_not_count),
+      cmocka_unit_test(minus_zero_is_the_fill_value_0_of_integers),
       cmocka_unit_test(a_fill_value_that_the_type_does_not_have_is_refused),
       cmocka_unit_test(nans_of_halves_are_found_as_fill),
       cmocka_unit_test(bytes_that_are_wider_values_keep_their_planes),

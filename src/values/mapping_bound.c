@@ -168,14 +168,15 @@ bool szg_mapping_has_value(const szg_mapping *mapping, double value) {
 
 uint64_t szg_mapping_inner_bits(const szg_mapping *mapping, double value) {
   uint64_t bits = 0;
+  limits unused;
+  bool const is_integer = find_limits(mapping->outer, &unused);
+  if (is_integer && value == 0.0) value = 0.0; /* -0.0: integers have one zero */
   float const value_f32 = (float)value;
   if (mapping->inner == SZGPU_F64) {
     memcpy(&bits, &value, sizeof value);
     return bits;
   }
-  limits unused;
-  if (!szg_is_mapped(mapping) || find_limits(mapping->outer, &unused))
-    return szg_bits_of_float(value_f32);
+  if (!szg_is_mapped(mapping) || is_integer) return szg_bits_of_float(value_f32);
   uint16_t const half = nearest_half(mapping->outer, value_f32);
   return mapping->outer == SZGPU_F16 ? szg_widen_f16(half) : szg_widen_bf16(half);
 }
