@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "container/format.h"
 #include "codecs/interpolation/frame.h"
 #include "codecs/interpolation/levels_lattice.h"
 #include "codecs/interpolation/levels_probe_core.h"
+#include "container/format.h"
 #include "support.h"
 
 /* ---- the reference: docs/format.md, section 16, as it stands ---- */

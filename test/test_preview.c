@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "archive_edit.h"
-#include "container/format.h"
 #include "codecs/region.h"
+#include "container/format.h"
 #include "support.h"
 
 static szgpu_ctx *ctx;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory_streams.h"
 #include "codecs/interpolation/levels_lattice.h"
+#include "memory_streams.h"
 #include "quant/restored.h"
 #include "quant/restored_core.h"
 #include "support.h"

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/bytes.h"
 #include "codecs/lorenzo/tile_entries.h"
 #include "codecs/lorenzo/tile_lanes.h"
+#include "core/bytes.h"
 #include "tile_reference.h"
 
 typedef struct tile_shape {

@@ -17,10 +17,10 @@
 
 #include <assert.h>
 
+#include "codecs/write_cuda.h"
 #include "container/checksum_seal.cuh"
 #include "container/checksum_tree.cuh"
 #include "core/last_block.cuh"
-#include "codecs/write_cuda.h"
 
 namespace szg {
 

@@ -4,8 +4,8 @@
 #ifndef SZG_BATCH_CUH
 #define SZG_BATCH_CUH
 
-#include "core/cuda_check.cuh"
 #include "codecs/batch.h"
+#include "core/cuda_check.cuh"
 
 namespace szg {
 

@@ -9,10 +9,10 @@
 #ifndef SZG_BATCH_H
 #define SZG_BATCH_H
 
+#include "codecs/lorenzo/frame.h"
+#include "codecs/planes/frame.h"
 #include "container/checksum.h"
 #include "container/header_core.h"
-#include "codecs/planes/frame.h"
-#include "codecs/lorenzo/frame.h"
 
 SZG_C_BEGIN
 

@@ -4,9 +4,9 @@
 #ifndef SZG_BATCH_HEADERS_CUH
 #define SZG_BATCH_HEADERS_CUH
 
-#include "container/header_read.cuh"
 #include "codecs/batch.cuh"
 #include "codecs/rules_core.h"
+#include "container/header_read.cuh"
 
 namespace szg {
 

@@ -5,10 +5,10 @@
  */
 #include "codecs/kernels.h"
 
+#include "codecs/lorenzo/tile_core.h"
+#include "codecs/raw_planes.cuh"
 #include "container/container.h"
 #include "core/cuda_check.cuh"
-#include "codecs/raw_planes.cuh"
-#include "codecs/lorenzo/tile_core.h"
 #include "huffman/huffman.h"
 
 namespace {

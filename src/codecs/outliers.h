@@ -7,11 +7,11 @@
 #ifndef SZG_FRAMES_OUTLIERS_H
 #define SZG_FRAMES_OUTLIERS_H
 
+#include "codecs/frame.h"
 #include "container/reader.h"
 #include "container/writer.h"
 #include "core/arena.h"
 #include "core/places.h"
-#include "codecs/frame.h"
 #include "outlier/outlier.h"
 #include "predict/lorenzo.h"
 

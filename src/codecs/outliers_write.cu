@@ -1,8 +1,8 @@
 /* outliers_write.cu - writes exact values and the fill mask on the GPU; the twin of the .c.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "codecs/write_cuda.h"
 #include "codecs/interpolation/levels_lattice.h"
+#include "codecs/write_cuda.h"
 
 szgpu_status szg_outliers_carve_write_cuda(szg_arena *arena, const szg_write_request *request,
                                            szg_outlier_write_plan_cuda *plan) {

@@ -4,17 +4,17 @@
 #ifndef SZG_READ_H
 #define SZG_READ_H
 
+#include "codecs/interpolation/frame.h"
+#include "codecs/lorenzo/frame.h"
+#include "codecs/outliers.h"
+#include "codecs/planes/frame.h"
+#include "codecs/planes/top_plane_frame.h"
+#include "codecs/region.h"
+#include "codecs/stream.h"
 #include "container/reader.h"
 #include "core/arena.h"
 #include "core/bytes.h"
 #include "core/context.h"
-#include "codecs/interpolation/frame.h"
-#include "codecs/outliers.h"
-#include "codecs/planes/frame.h"
-#include "codecs/region.h"
-#include "codecs/stream.h"
-#include "codecs/lorenzo/frame.h"
-#include "codecs/planes/top_plane_frame.h"
 #include "predict/lorenzo.h"
 #include "quant/bound.h"
 

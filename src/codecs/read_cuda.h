@@ -7,17 +7,17 @@
 #ifndef SZG_READ_CUDA_H
 #define SZG_READ_CUDA_H
 
+#include "codecs/interpolation/frame.h"
+#include "codecs/lorenzo/frame.h"
+#include "codecs/planes/frame.h"
+#include "codecs/region_cuda.h"
+#include "codecs/stream.h"
 #include "container/checksum.h"
 #include "core/arena.h"
 #include "core/bytes.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/places.h"
-#include "codecs/interpolation/frame.h"
-#include "codecs/planes/frame.h"
-#include "codecs/region_cuda.h"
-#include "codecs/stream.h"
-#include "codecs/lorenzo/frame.h"
 #include "quant/bound.h"
 
 SZG_C_BEGIN

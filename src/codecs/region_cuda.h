@@ -9,8 +9,8 @@
 #ifndef SZG_REGION_CUDA_H
 #define SZG_REGION_CUDA_H
 
-#include "core/arena.h"
 #include "codecs/region.h"
+#include "core/arena.h"
 
 SZG_C_BEGIN
 

@@ -7,9 +7,9 @@
 #ifndef SZG_STREAM_H
 #define SZG_STREAM_H
 
+#include "codecs/frame.h"
 #include "container/writer.h"
 #include "core/arena.h"
-#include "codecs/frame.h"
 #include "huffman/decoders/decoders.h"
 
 SZG_C_BEGIN

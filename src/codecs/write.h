@@ -4,16 +4,16 @@
 #ifndef SZG_WRITE_H
 #define SZG_WRITE_H
 
+#include "codecs/interpolation/frame.h"
+#include "codecs/linear/frame.h"
+#include "codecs/lorenzo/frame.h"
+#include "codecs/outliers.h"
+#include "codecs/planes/frame.h"
+#include "codecs/stream.h"
 #include "container/writer.h"
 #include "core/arena.h"
 #include "core/bytes.h"
 #include "core/context.h"
-#include "codecs/interpolation/frame.h"
-#include "codecs/linear/frame.h"
-#include "codecs/outliers.h"
-#include "codecs/planes/frame.h"
-#include "codecs/stream.h"
-#include "codecs/lorenzo/frame.h"
 #include "quant/bound.h"
 
 SZG_C_BEGIN

@@ -4,18 +4,18 @@
 #ifndef SZG_WRITE_CUDA_H
 #define SZG_WRITE_CUDA_H
 
+#include "codecs/interpolation/frame.h"
+#include "codecs/linear/frame.h"
+#include "codecs/lorenzo/frame.h"
+#include "codecs/outliers.h"
+#include "codecs/planes/frame.h"
+#include "codecs/planes/top_plane_frame.h"
+#include "codecs/stream.h"
 #include "container/checksum.h"
 #include "core/arena.h"
 #include "core/bytes.h"
 #include "core/context.h"
 #include "core/device.h"
-#include "codecs/interpolation/frame.h"
-#include "codecs/linear/frame.h"
-#include "codecs/outliers.h"
-#include "codecs/planes/frame.h"
-#include "codecs/stream.h"
-#include "codecs/lorenzo/frame.h"
-#include "codecs/planes/top_plane_frame.h"
 #include "quant/bound.h"
 
 SZG_C_BEGIN

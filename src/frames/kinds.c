@@ -3,11 +3,11 @@
  */
 #include "frames/kinds.h"
 
-#include "codecs/simple/constant.h"
-#include "frames/mapped.h"
-#include "codecs/simple/raw.h"
-#include "codecs/run_masks.h"
 #include "codecs/planes/top_plane_frame.h"
+#include "codecs/run_masks.h"
+#include "codecs/simple/constant.h"
+#include "codecs/simple/raw.h"
+#include "frames/mapped.h"
 
 const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT] = {
     [SZG_KIND_CONSTANT] =

@@ -7,11 +7,11 @@
 #ifndef SZG_KINDS_H
 #define SZG_KINDS_H
 
-#include "container/writer.h"
 #include "codecs/frame.h"
 #include "codecs/read.h"
 #include "codecs/rules.h"
 #include "codecs/write.h"
+#include "container/writer.h"
 
 SZG_C_BEGIN
 

@@ -4,9 +4,9 @@
 #ifndef SZG_KINDS_CUDA_H
 #define SZG_KINDS_CUDA_H
 
-#include "frames/kinds.h"
 #include "codecs/read_cuda.h"
 #include "codecs/write_cuda.h"
+#include "frames/kinds.h"
 
 SZG_C_BEGIN
 

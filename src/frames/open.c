@@ -3,8 +3,8 @@
  */
 #include "frames/open.h"
 
-#include "frames/kinds.h"
 #include "codecs/run_masks.h"
+#include "frames/kinds.h"
 
 static bool sections_keep_rules(const szg_frame_header *frame, const szg_section_rules *rules,
                                 szg_frame_fault *fault) {

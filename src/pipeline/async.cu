@@ -5,8 +5,8 @@
  * of axes, or, without a bound, of one width. Each class then takes one sequence of launches,
  * however many items it has.
  */
-#include "core/cuda_check.cuh"
 #include "codecs/planes/batch.h"
+#include "core/cuda_check.cuh"
 #include "pipeline/async.h"
 #include "pipeline/cuda.h"
 

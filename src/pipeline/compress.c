@@ -7,10 +7,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "codecs/run_masks.h"
 #include "container/writer.h"
 #include "frames/kinds.h"
 #include "frames/mapped.h"
-#include "codecs/run_masks.h"
 #include "pipeline/calls.h"
 #include "pipeline/pipeline.h"
 #include "quant/restored.h"

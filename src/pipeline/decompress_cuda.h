@@ -4,8 +4,8 @@
 #ifndef SZG_DECOMPRESS_CUDA_H
 #define SZG_DECOMPRESS_CUDA_H
 
-#include "container/open.h"
 #include "codecs/read_cuda.h"
+#include "container/open.h"
 
 SZG_C_BEGIN
 

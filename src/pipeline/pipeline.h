@@ -4,9 +4,9 @@
 #ifndef SZG_PIPELINE_H
 #define SZG_PIPELINE_H
 
+#include "codecs/frame.h"
 #include "container/open.h"
 #include "core/context.h"
-#include "codecs/frame.h"
 #include "quant/bound.h"
 
 SZG_C_BEGIN

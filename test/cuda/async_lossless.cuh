@@ -4,8 +4,8 @@
 #ifndef SZG_TEST_ASYNC_LOSSLESS_CUH
 #define SZG_TEST_ASYNC_LOSSLESS_CUH
 
-#include "cuda/async_batch.cuh"
 #include "codecs/planes/planes_core.h"
+#include "cuda/async_batch.cuh"
 
 namespace async_test {
 

@@ -8,10 +8,10 @@
 
 #include <string>
 
+#include "codecs/interpolation/levels_cuda.h"
 #include "cuda/cuda_test.cuh"
 #include "cuda/levels_grids.cuh"
 #include "predict/axes_core.h"
-#include "codecs/interpolation/levels_cuda.h"
 
 namespace levels_cases {
 

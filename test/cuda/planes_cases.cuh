@@ -6,8 +6,8 @@
 
 #include <functional>
 
-#include "cuda/cuda_test.cuh"
 #include "codecs/planes/planes_cuda.h"
+#include "cuda/cuda_test.cuh"
 
 namespace {
 

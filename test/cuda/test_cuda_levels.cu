@@ -3,8 +3,8 @@
  */
 #include "cuda/levels_cases.cuh"
 
-#include "codecs/interpolation/levels_tiles.h"
 #include "codecs/interpolation/levels_sample.h"
+#include "codecs/interpolation/levels_tiles.h"
 
 using namespace levels_cases;
 using cuda_test::stream;

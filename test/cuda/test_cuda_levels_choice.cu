@@ -5,9 +5,9 @@
 
 #include <string>
 
-#include "cuda/cuda_test.cuh"
 #include "codecs/interpolation/frame.h"
 #include "codecs/interpolation/levels_probe.h"
+#include "cuda/cuda_test.cuh"
 
 using cuda_test::DeviceArray;
 using cuda_test::random_below;

@@ -3,9 +3,9 @@
  *
  * Sections are the CPU's, sound and damaged; the grid before a level is random.
  */
+#include "codecs/interpolation/levels_fused.h"
 #include "cuda/levels_grids.cuh"
 #include "cuda/tokens_cases.cuh"
-#include "codecs/interpolation/levels_fused.h"
 
 using namespace tokens_cases;
 using cuda_test::stream;

@@ -1,8 +1,8 @@
 /* test_cuda_tile_book.cu - the device makes the same codebooks of tile frames as the CPU.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "cuda/cuda_test.cuh"
 #include "codecs/lorenzo/tile_cuda.h"
+#include "cuda/cuda_test.cuh"
 #include "predict/axes_core.h"
 #include "quant/bound.h"
 

@@ -1,8 +1,8 @@
 /* test_cuda_tile_places.cu - the device reads codebook sections and places tiles as the CPU does.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "cuda/cuda_test.cuh"
 #include "codecs/lorenzo/tile_cuda.h"
+#include "cuda/cuda_test.cuh"
 
 using cuda_test::DeviceArray;
 using cuda_test::random_below;

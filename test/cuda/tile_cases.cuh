@@ -6,10 +6,10 @@
 
 #include <math.h>
 
-#include "core/bytes.h"
-#include "cuda/cuda_test.cuh"
 #include "codecs/lorenzo/tile.h"
 #include "codecs/lorenzo/tile_cuda.h"
+#include "core/bytes.h"
+#include "cuda/cuda_test.cuh"
 #include "quant/bound.h"
 
 namespace tile_cases {

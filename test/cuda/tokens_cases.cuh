@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "cuda/cuda_test.cuh"
 #include "codecs/interpolation/levels_tiles.h"
+#include "cuda/cuda_test.cuh"
 
 namespace tokens_cases {
 

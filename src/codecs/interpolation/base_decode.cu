@@ -10,10 +10,10 @@
  * counts is latency. Memory traffic: words read and points written once; a block reads tables of 16
  * or 32 KB.
  */
-#include "core/copy_ahead.cuh"
-#include "core/cuda_check.cuh"
 #include "codecs/interpolation/base_decode_lanes.cuh"
 #include "codecs/interpolation/levels_fused.h"
+#include "core/copy_ahead.cuh"
+#include "core/cuda_check.cuh"
 
 namespace szg {
 namespace {

@@ -10,11 +10,11 @@
  * all threads at work. Memory traffic: reads the values of the base's points, of which each takes a
  * sector of 32 bytes, and writes points and words once.
  */
-#include "core/copy_ahead.cuh"
 #include "codecs/interpolation/base_encode_groups.cuh"
 #include "codecs/interpolation/levels_encode.h"
 #include "codecs/interpolation/levels_encode_step.cuh"
 #include "codecs/interpolation/levels_marks.cuh"
+#include "core/copy_ahead.cuh"
 
 namespace szg {
 namespace {

@@ -7,8 +7,8 @@
 #ifndef SZG_BASE_TILE_CUH
 #define SZG_BASE_TILE_CUH
 
-#include "huffman/tokens_tile.cuh"
 #include "codecs/interpolation/levels_base.cuh"
+#include "huffman/tokens_tile.cuh"
 
 namespace szg {
 

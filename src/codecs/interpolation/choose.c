@@ -4,8 +4,8 @@
  * Sampling is levels_probe.h's. What is decided here is the same for both backends.
  */
 #include "codecs/interpolation/frame.h"
-#include "codecs/write.h"
 #include "codecs/interpolation/levels_probe.h"
+#include "codecs/write.h"
 #include "quant/restored.h"
 
 /* Below this, halves of a fine step cost more than finer prediction gains. */

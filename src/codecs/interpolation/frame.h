@@ -4,17 +4,17 @@
 #ifndef SZG_LEVELS_FRAME_H
 #define SZG_LEVELS_FRAME_H
 
-#include "container/writer.h"
-#include "core/arena.h"
+#include "codecs/interpolation/levels_cuda.h"
+#include "codecs/interpolation/levels_encode.h"
+#include "codecs/interpolation/levels_fused.h"
+#include "codecs/interpolation/levels_probe.h"
 #include "codecs/outliers.h"
 #include "codecs/part_slots.h"
 #include "codecs/rules.h"
-#include "codecs/interpolation/levels_encode.h"
-#include "codecs/interpolation/levels_fused.h"
+#include "container/writer.h"
+#include "core/arena.h"
 #include "huffman/tokens_cuda.h"
 #include "predict/axes.h"
-#include "codecs/interpolation/levels_cuda.h"
-#include "codecs/interpolation/levels_probe.h"
 #include "quant/bound.h"
 
 SZG_C_BEGIN

@@ -5,10 +5,10 @@
 
 #include <string.h>
 
+#include "codecs/interpolation/levels_lattice.h"
 #include "container/format.h"
 #include "core/bytes.h"
 #include "core/dispatch.h"
-#include "codecs/interpolation/levels_lattice.h"
 #include "quant/quant_core.h"
 
 enum { BASE_ROWS = 8, LEVEL_ROWS = 4 }; /* rows that alternate in the order of places */

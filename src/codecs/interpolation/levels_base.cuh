@@ -6,9 +6,9 @@
 #ifndef SZG_LEVELS_BASE_CUH
 #define SZG_LEVELS_BASE_CUH
 
-#include "core/warp.cuh"
 #include "codecs/interpolation/levels_bridge.cuh"
 #include "codecs/interpolation/levels_job.cuh"
+#include "core/warp.cuh"
 
 namespace szg {
 

@@ -9,8 +9,8 @@
 #ifndef SZG_LEVELS_CHOICE_CORE_H
 #define SZG_LEVELS_CHOICE_CORE_H
 
-#include "core/code_cost.h"
 #include "codecs/interpolation/levels_probe_core.h"
+#include "core/code_cost.h"
 
 /* ---- costs, in units of 2^-16 bits ---- */
 

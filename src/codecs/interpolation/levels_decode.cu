@@ -9,9 +9,9 @@
  * Memory traffic: the words, the coarser grid once and an eighth of it again, and all points
  * written. A block reads the tables, 16 or 32 KB.
  */
-#include "core/cuda_check.cuh"
 #include "codecs/interpolation/levels_decode_step.cuh"
 #include "codecs/interpolation/levels_fused.h"
+#include "core/cuda_check.cuh"
 
 namespace szg {
 namespace {

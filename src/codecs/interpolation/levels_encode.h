@@ -14,8 +14,8 @@
 #ifndef SZG_LEVELS_ENCODE_H
 #define SZG_LEVELS_ENCODE_H
 
-#include "huffman/tokens_cuda.h"
 #include "codecs/interpolation/levels_cuda.h"
+#include "huffman/tokens_cuda.h"
 
 SZG_C_BEGIN
 

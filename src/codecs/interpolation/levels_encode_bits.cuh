@@ -12,10 +12,10 @@
 #ifndef SZG_LEVELS_ENCODE_BITS_CUH
 #define SZG_LEVELS_ENCODE_BITS_CUH
 
-#include "core/bit_writer.cuh"
-#include "core/shared_memory.cuh"
 #include "codecs/interpolation/levels_encode_table.cuh"
 #include "codecs/interpolation/levels_warp.cuh"
+#include "core/bit_writer.cuh"
+#include "core/shared_memory.cuh"
 
 namespace szg {
 

@@ -4,9 +4,9 @@
 #ifndef SZG_LEVELS_ENCODE_LANES_CUH
 #define SZG_LEVELS_ENCODE_LANES_CUH
 
+#include "codecs/interpolation/levels_encode_groups.cuh"
 #include "core/lane_lengths.cuh"
 #include "core/warp.cuh"
-#include "codecs/interpolation/levels_encode_groups.cuh"
 
 namespace szg {
 

@@ -8,9 +8,9 @@
 #ifndef SZG_LEVELS_ENCODE_STEP_CUH
 #define SZG_LEVELS_ENCODE_STEP_CUH
 
-#include "core/shared_two.cuh"
 #include "codecs/interpolation/levels_encode_lanes.cuh"
 #include "codecs/interpolation/levels_march.cuh"
+#include "core/shared_two.cuh"
 
 namespace szg {
 

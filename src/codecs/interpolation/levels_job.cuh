@@ -7,12 +7,12 @@
 #ifndef SZG_LEVELS_JOB_CUH
 #define SZG_LEVELS_JOB_CUH
 
+#include "codecs/interpolation/levels_cuda.h"
+#include "codecs/interpolation/levels_lattice.cuh"
 #include "container/format.h"
 #include "core/cuda_check.cuh"
 #include "core/device.h"
 #include "predict/axes_core.h"
-#include "codecs/interpolation/levels_cuda.h"
-#include "codecs/interpolation/levels_lattice.cuh"
 
 namespace szg {
 

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/dispatch.h"
 #include "codecs/interpolation/levels.h"
+#include "core/dispatch.h"
 #include "quant/quant_core.h"
 
 /* Lattice values are from -limit to limit - 1, and a limit is at most 2 to this power. */

@@ -33,9 +33,9 @@
 #ifndef SZG_LEVELS_MARCH_CUH
 #define SZG_LEVELS_MARCH_CUH
 
+#include "codecs/interpolation/levels_warp.cuh"
 #include "core/copy_ahead.cuh"
 #include "core/shared_memory.cuh"
-#include "codecs/interpolation/levels_warp.cuh"
 
 namespace szg {
 

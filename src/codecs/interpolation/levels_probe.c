@@ -5,9 +5,9 @@
 
 #include <assert.h>
 
+#include "codecs/interpolation/levels_lattice.h"
 #include "core/bytes.h"
 #include "core/dispatch.h"
-#include "codecs/interpolation/levels_lattice.h"
 
 /* Rows around a run, by distance: REACH points before and after a run along x. */
 enum { REACH = 12, ROW_POINTS = SZG_PROBE_RUN + 2 * REACH, DISTANCES = 6 };

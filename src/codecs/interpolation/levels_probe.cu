@@ -12,14 +12,14 @@
  *
  * With a fold, the second and third kernel look at the line and at the folded one side by side.
  */
-#include "core/cuda_check.cuh"
-#include "core/device.h"
-#include "core/last_block.cuh"
-#include "core/tell.cuh"
 #include "codecs/interpolation/levels_lattice.cuh"
 #include "codecs/interpolation/levels_probe.cuh"
 #include "codecs/interpolation/levels_probe.h"
 #include "codecs/interpolation/levels_probe_costs.cuh"
+#include "core/cuda_check.cuh"
+#include "core/device.h"
+#include "core/last_block.cuh"
+#include "core/tell.cuh"
 
 namespace szg {
 namespace {

@@ -9,9 +9,9 @@
 #ifndef SZG_LEVELS_PROBE_H
 #define SZG_LEVELS_PROBE_H
 
+#include "codecs/interpolation/levels_choice_core.h"
 #include "core/arena.h"
 #include "core/threads.h"
-#include "codecs/interpolation/levels_choice_core.h"
 
 SZG_C_BEGIN
 

@@ -9,9 +9,9 @@
 
 #include <stdbool.h>
 
+#include "codecs/interpolation/levels.h"
 #include "core/hd.h"
 #include "core/tiles.h"
-#include "codecs/interpolation/levels.h"
 
 enum {
   SZG_PROBE_SCALES = 3,   /* neighbours 1, 2 and 4 points away */

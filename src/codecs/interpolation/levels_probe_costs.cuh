@@ -6,8 +6,8 @@
 #ifndef SZG_LEVELS_PROBE_COSTS_CUH
 #define SZG_LEVELS_PROBE_COSTS_CUH
 
-#include "core/warp.cuh"
 #include "codecs/interpolation/levels_choice_core.h"
+#include "core/warp.cuh"
 
 namespace szg {
 

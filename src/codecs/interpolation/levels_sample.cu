@@ -10,8 +10,8 @@
  */
 #include "codecs/interpolation/levels_sample.h"
 
-#include "core/cuda_check.cuh"
 #include "codecs/interpolation/levels_sample_level.cuh"
+#include "core/cuda_check.cuh"
 
 namespace szg {
 namespace {

@@ -7,8 +7,8 @@
 #ifndef SZG_LEVELS_SAMPLE_H
 #define SZG_LEVELS_SAMPLE_H
 
-#include "huffman/tokens_cuda.h"
 #include "codecs/interpolation/levels.h"
+#include "huffman/tokens_cuda.h"
 
 SZG_C_BEGIN
 

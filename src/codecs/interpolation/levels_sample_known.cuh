@@ -4,9 +4,9 @@
 #ifndef SZG_LEVELS_SAMPLE_KNOWN_CUH
 #define SZG_LEVELS_SAMPLE_KNOWN_CUH
 
-#include "huffman/tokens_count.cuh"
 #include "codecs/interpolation/levels_base.cuh"
 #include "codecs/interpolation/levels_box.cuh"
+#include "huffman/tokens_count.cuh"
 
 namespace szg {
 

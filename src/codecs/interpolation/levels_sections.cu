@@ -7,9 +7,9 @@
  * Memory traffic: reads and writes words once, and 12 bytes for each tile; a block reads 4 bytes
  * for each 64 tiles before its own.
  */
+#include "codecs/interpolation/levels_encode.h"
 #include "core/cuda_check.cuh"
 #include "core/warp.cuh"
-#include "codecs/interpolation/levels_encode.h"
 
 namespace szg {
 namespace {

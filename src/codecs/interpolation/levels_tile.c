@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "container/format.h"
-#include "core/dispatch.h"
 #include "codecs/interpolation/levels.h"
 #include "codecs/interpolation/levels_lattice.h"
+#include "container/format.h"
+#include "core/dispatch.h"
 
 enum {
   ROW = SZG_LEVELS_ROW,

@@ -4,8 +4,8 @@
 #ifndef SZG_LEVELS_TILES_H
 #define SZG_LEVELS_TILES_H
 
-#include "huffman/tokens_cuda.h"
 #include "codecs/interpolation/levels.h"
+#include "huffman/tokens_cuda.h"
 
 static inline szg_tokens_tiles szg_tokens_tiles_of(const szg_levels *levels, uint32_t stage) {
   const szg_levels_stage *const s = &levels->stages[stage];

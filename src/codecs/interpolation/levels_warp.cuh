@@ -11,8 +11,8 @@
 #ifndef SZG_LEVELS_WARP_CUH
 #define SZG_LEVELS_WARP_CUH
 
-#include "core/warp.cuh"
 #include "codecs/interpolation/levels_box.cuh"
+#include "core/warp.cuh"
 
 namespace szg {
 

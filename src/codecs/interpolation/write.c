@@ -7,8 +7,8 @@
  */
 #include "codecs/interpolation/frame.h"
 
-#include "codecs/write.h"
 #include "codecs/interpolation/levels_choice_core.h"
+#include "codecs/write.h"
 
 enum { MOST_STAGES = SZG_LEVELS_MOST + 1 };
 

@@ -17,12 +17,12 @@
 
 #include <string.h>
 
-#include "codecs/interpolation/levels_tiles.h"
-#include "codecs/write_cuda.h"
+#include "codecs/interpolation/levels_choice_core.h"
 #include "codecs/interpolation/levels_encode.h"
 #include "codecs/interpolation/levels_sample.h"
+#include "codecs/interpolation/levels_tiles.h"
 #include "codecs/lorenzo/tile_core.h"
-#include "codecs/interpolation/levels_choice_core.h"
+#include "codecs/write_cuda.h"
 
 /* ---- memory ---- */
 

@@ -9,11 +9,11 @@
 #ifndef SZG_COMPRESS_BITS_CUH
 #define SZG_COMPRESS_BITS_CUH
 
+#include "codecs/lorenzo/tile_core.h"
 #include "core/bit_writer.cuh"
 #include "core/device.h"
 #include "core/shared_memory.cuh"
 #include "core/warp.cuh"
-#include "codecs/lorenzo/tile_core.h"
 
 namespace szg {
 

@@ -4,8 +4,8 @@
 #ifndef SZG_COMPRESS_MERGE_CUH
 #define SZG_COMPRESS_MERGE_CUH
 
-#include "core/lane_lengths.cuh"
 #include "codecs/lorenzo/compress_walk.cuh"
+#include "core/lane_lengths.cuh"
 
 namespace szg {
 

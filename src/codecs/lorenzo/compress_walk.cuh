@@ -8,9 +8,9 @@
 #define SZG_COMPRESS_WALK_CUH
 
 #include "codecs/lorenzo/compress_codes.cuh"
-#include "core/look_back.cuh"
 #include "codecs/lorenzo/tile_cuda.h"
 #include "codecs/lorenzo/tile_shape.cuh"
+#include "core/look_back.cuh"
 #include "predict/lorenzo.cuh"
 
 namespace szg {

@@ -3,9 +3,9 @@
  */
 #include <string.h>
 
-#include "core/bit_reader.h"
 #include "codecs/lorenzo/tile.h"
 #include "codecs/lorenzo/tile_lanes.h"
+#include "core/bit_reader.h"
 
 /* ---- the head ---- */
 

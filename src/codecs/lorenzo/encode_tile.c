@@ -10,11 +10,11 @@
 #include <assert.h>
 #include <string.h>
 
-#include "core/bit_writer.h"
-#include "core/dispatch.h"
 #include "codecs/lorenzo/tile.h"
 #include "codecs/lorenzo/tile_entries.h"
 #include "codecs/lorenzo/tile_spans.h"
+#include "core/bit_writer.h"
+#include "core/dispatch.h"
 
 enum {
   HEAD_MAX_BITS = SZG_TILE_HEAD_BITS + SZG_LANES + SZG_LANES * SZG_TILE_LEAST_BITS,

@@ -4,13 +4,13 @@
 #ifndef SZG_TILE_FRAME_H
 #define SZG_TILE_FRAME_H
 
-#include "container/writer.h"
-#include "core/arena.h"
+#include "codecs/lorenzo/tile.h"
+#include "codecs/lorenzo/tile_cuda.h"
 #include "codecs/outliers.h"
 #include "codecs/part_slots.h"
 #include "codecs/rules.h"
-#include "codecs/lorenzo/tile.h"
-#include "codecs/lorenzo/tile_cuda.h"
+#include "container/writer.h"
+#include "core/arena.h"
 #include "predict/axes.h"
 #include "quant/bound.h"
 

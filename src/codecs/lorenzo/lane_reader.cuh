@@ -4,9 +4,9 @@
 #ifndef SZG_LANE_READER_CUH
 #define SZG_LANE_READER_CUH
 
-#include "core/bit_reader.cuh"
 #include "codecs/lorenzo/point_pair.cuh"
 #include "codecs/lorenzo/tile_core.h"
+#include "core/bit_reader.cuh"
 
 namespace szg {
 

@@ -10,10 +10,10 @@
 
 #include <stddef.h>
 
+#include "codecs/lorenzo/tile_core.h"
 #include "core/device.h"
 #include "core/status.h"
 #include "core/tiles.h"
-#include "codecs/lorenzo/tile_core.h"
 #include "huffman/huffman.h"
 #include "predict/lorenzo.h"
 

@@ -3,9 +3,9 @@
  */
 #include <string.h>
 
-#include "core/dispatch.h"
 #include "codecs/lorenzo/tile.h"
 #include "codecs/lorenzo/tile_book_core.h"
+#include "core/dispatch.h"
 
 /* ---- counting ---- */
 

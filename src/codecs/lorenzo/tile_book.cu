@@ -14,13 +14,13 @@
 
 #include <cub/block/block_reduce.cuh>
 
-#include "core/cuda_check.cuh"
-#include "core/operators.cuh"
 #include "codecs/lorenzo/tile_book_core.h"
 #include "codecs/lorenzo/tile_codes.cuh"
 #include "codecs/lorenzo/tile_decoder.cuh"
 #include "codecs/lorenzo/tile_lengths.cuh"
 #include "codecs/lorenzo/tile_tally.cuh"
+#include "core/cuda_check.cuh"
+#include "core/operators.cuh"
 
 namespace szg {
 namespace {

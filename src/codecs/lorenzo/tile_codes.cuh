@@ -7,8 +7,8 @@
 #ifndef SZG_TILE_CODES_CUH
 #define SZG_TILE_CODES_CUH
 
-#include "core/warp.cuh"
 #include "codecs/lorenzo/tile_core.h"
+#include "core/warp.cuh"
 
 namespace szg {
 

@@ -10,11 +10,11 @@
  * On the 16-bit lattice one instruction handles two values (compress_pairs.cuh). Other lattices,
  * and tiles that leave the window of those pairs, have a way for wide codes (compress_wide.cuh).
  */
-#include "core/cuda_check.cuh"
-#include "core/tile_queue.cuh"
 #include "codecs/lorenzo/compress_merge.cuh"
 #include "codecs/lorenzo/compress_pairs.cuh"
 #include "codecs/lorenzo/compress_wide.cuh"
+#include "core/cuda_check.cuh"
+#include "core/tile_queue.cuh"
 
 namespace szg {
 namespace {

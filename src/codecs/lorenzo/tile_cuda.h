@@ -7,8 +7,8 @@
 #ifndef SZG_TILE_CUDA_H
 #define SZG_TILE_CUDA_H
 
-#include "core/arena.h"
 #include "codecs/lorenzo/tile.h"
+#include "core/arena.h"
 
 SZG_C_BEGIN
 

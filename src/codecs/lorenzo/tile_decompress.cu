@@ -9,9 +9,9 @@
 
 #include <type_traits>
 
+#include "codecs/lorenzo/tile_restore.cuh"
 #include "core/cuda_check.cuh"
 #include "core/tile_queue.cuh"
-#include "codecs/lorenzo/tile_restore.cuh"
 
 namespace szg {
 namespace {

@@ -3,8 +3,8 @@
  */
 #include <immintrin.h>
 
-#include "core/dispatch.h"
 #include "codecs/lorenzo/tile_entries.h"
+#include "core/dispatch.h"
 
 enum { VECTOR_DELTAS = 8 };
 

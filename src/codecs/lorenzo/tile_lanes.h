@@ -7,10 +7,10 @@
 #ifndef SZG_TILE_LANES_H
 #define SZG_TILE_LANES_H
 
-#include "core/bit_reader.h"
-#include "core/dispatch.h"
 #include "codecs/lorenzo/tile.h"
 #include "codecs/lorenzo/tile_spans.h"
+#include "core/bit_reader.h"
+#include "core/dispatch.h"
 
 /* Only at a lane's end can a decoder tell whether its bits were valid: it may read on until
  * then. */

@@ -7,9 +7,9 @@
  */
 #include <immintrin.h>
 
+#include "codecs/lorenzo/tile_lanes.h"
 #include "core/bytes.h"
 #include "core/dispatch.h"
-#include "codecs/lorenzo/tile_lanes.h"
 
 enum { VECTOR_LANES = 8, VECTORS = SZG_LANES / VECTOR_LANES, WINDOW_BITS = 25 };
 enum { RARE_BIT = 13, ESCAPE_BIT = 14, NEGATIVE_BIT = 23 };

@@ -9,8 +9,8 @@
 
 #include <cub/block/block_scan.cuh>
 
-#include "core/warp.cuh"
 #include "codecs/lorenzo/tile_core.h"
+#include "core/warp.cuh"
 
 namespace szg {
 

@@ -6,9 +6,9 @@
  *
  * Up to 2^17 tiles the table takes longer than the sums.
  */
-#include "core/tile_words.cuh"
 #include "codecs/lorenzo/tile_cuda.h"
 #include "codecs/lorenzo/tile_decoder.cuh"
+#include "core/tile_words.cuh"
 
 namespace szg {
 namespace {

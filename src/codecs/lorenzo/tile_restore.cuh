@@ -7,12 +7,12 @@
 #ifndef SZG_TILE_RESTORE_CUH
 #define SZG_TILE_RESTORE_CUH
 
-#include "core/lane_lengths.cuh"
 #include "codecs/lorenzo/lane_reader.cuh"
 #include "codecs/lorenzo/tile_cuda.h"
 #include "codecs/lorenzo/tile_output.cuh"
 #include "codecs/lorenzo/tile_shape.cuh"
 #include "codecs/lorenzo/tile_sums.cuh"
+#include "core/lane_lengths.cuh"
 #include "quant/arithmetic.cuh"
 
 namespace szg {

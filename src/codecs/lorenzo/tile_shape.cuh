@@ -6,8 +6,8 @@
 #ifndef SZG_TILE_SHAPE_CUH
 #define SZG_TILE_SHAPE_CUH
 
-#include "core/tiles.h"
 #include "codecs/lorenzo/tile_core.h"
+#include "core/tiles.h"
 
 namespace szg {
 

@@ -6,8 +6,8 @@
 
 #include <assert.h>
 
-#include "core/tiles.h"
 #include "codecs/lorenzo/tile_core.h"
+#include "core/tiles.h"
 
 /* Lanes with the same rows of a group, and where these rows' values begin in code order. A
  * group's rows in the order of codes are four steps of its first half and four of its second; a

@@ -7,10 +7,10 @@
  *
  * Only the time of a block matters: it reads at most 30 KiB of counts and writes 1 KiB of entries.
  */
-#include "huffman/tokens_merge.cuh"
 #include "codecs/planes/plane_book.cuh"
 #include "codecs/planes/planes_choice_core.h"
 #include "codecs/planes/planes_items.cuh"
+#include "huffman/tokens_merge.cuh"
 
 namespace szg {
 namespace {

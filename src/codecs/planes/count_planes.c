@@ -3,10 +3,10 @@
  */
 #include <string.h>
 
-#include "core/bytes.h"
-#include "core/dispatch.h"
 #include "codecs/planes/plane_bytes.h"
 #include "codecs/planes/planes_choice_core.h"
+#include "core/bytes.h"
+#include "core/dispatch.h"
 
 /* Eight tables take turns: exponents repeat a symbol, and each increment of one counter would wait
  * for the one before (huffman/histogram.c). */

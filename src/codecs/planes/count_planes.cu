@@ -8,9 +8,9 @@
  */
 #include <assert.h>
 
-#include "core/cuda_check.cuh"
 #include "codecs/planes/plane_rows.cuh"
 #include "codecs/planes/planes_items.cuh"
+#include "core/cuda_check.cuh"
 
 namespace szg {
 namespace {

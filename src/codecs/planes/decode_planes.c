@@ -7,11 +7,11 @@
  */
 #include <string.h>
 
+#include "codecs/planes/plane_bytes.h"
+#include "codecs/planes/planes.h"
 #include "core/bit_reader.h"
 #include "core/dispatch.h"
 #include "core/once.h"
-#include "codecs/planes/plane_bytes.h"
-#include "codecs/planes/planes.h"
 
 static_assert(SZG_PLANES_RUN * SZG_PLANES_CODE_BITS <= 57, "the codes of a run are in a window");
 

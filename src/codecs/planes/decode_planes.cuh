@@ -6,10 +6,10 @@
 #ifndef SZG_DECODE_PLANES_CUH
 #define SZG_DECODE_PLANES_CUH
 
-#include "core/tile_queue.cuh"
 #include "codecs/planes/lane_symbols.cuh"
 #include "codecs/planes/planes_cuda.h"
 #include "codecs/planes/stored_sums.cuh"
+#include "core/tile_queue.cuh"
 
 namespace szg {
 

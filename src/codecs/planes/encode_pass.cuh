@@ -16,11 +16,11 @@
 #ifndef SZG_ENCODE_PASS_CUH
 #define SZG_ENCODE_PASS_CUH
 
+#include "codecs/planes/encode_planes.cuh"
+#include "codecs/planes/stored_sums.cuh"
 #include "core/look_back.cuh"
 #include "core/shared_memory.cuh"
 #include "core/tile_queue.cuh"
-#include "codecs/planes/encode_planes.cuh"
-#include "codecs/planes/stored_sums.cuh"
 
 namespace szg {
 

@@ -6,10 +6,10 @@
  */
 #include <string.h>
 
-#include "core/bit_writer.h"
-#include "core/dispatch.h"
 #include "codecs/planes/plane_bytes.h"
 #include "codecs/planes/planes.h"
+#include "core/bit_writer.h"
+#include "core/dispatch.h"
 
 enum {
   LANES_ROOM = SZG_LANES * SZG_PLANE_LANE_MOST_BITS / 8,

@@ -12,9 +12,9 @@
  * One warp per tile; each lane has four values of each row. For bf16 weights the one kernel moves 2
  * bytes per value in and 1.33 out, and the three read the values twice, plus 74 bytes per tile.
  */
-#include "core/tile_words.cuh"
 #include "codecs/planes/encode_pass.cuh"
 #include "codecs/planes/planes_items.cuh"
+#include "core/tile_words.cuh"
 
 namespace szg {
 namespace {

@@ -4,12 +4,12 @@
 #ifndef SZG_PLANES_FRAME_H
 #define SZG_PLANES_FRAME_H
 
+#include "codecs/part_slots.h"
+#include "codecs/planes/planes_cuda.h"
+#include "codecs/rules.h"
 #include "container/checksum.h"
 #include "container/writer.h"
 #include "core/arena.h"
-#include "codecs/part_slots.h"
-#include "codecs/rules.h"
-#include "codecs/planes/planes_cuda.h"
 
 SZG_C_BEGIN
 

@@ -4,10 +4,10 @@
 #ifndef SZG_LANE_SYMBOLS_CUH
 #define SZG_LANE_SYMBOLS_CUH
 
-#include "core/bit_reader.cuh"
-#include "core/lane_lengths.cuh"
 #include "codecs/planes/plane_rows.cuh"
 #include "codecs/planes/planes.h"
+#include "core/bit_reader.cuh"
+#include "core/lane_lengths.cuh"
 
 namespace szg {
 

@@ -6,9 +6,9 @@
  *
  * Reads 128 bytes of a book and writes 8 KiB of table; for tiles see core/tile_words.cuh.
  */
-#include "core/tile_words.cuh"
 #include "codecs/planes/plane_book.cuh"
 #include "codecs/planes/planes_items.h"
+#include "core/tile_words.cuh"
 
 namespace szg {
 namespace {

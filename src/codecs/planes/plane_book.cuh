@@ -4,8 +4,8 @@
 #ifndef SZG_PLANE_BOOK_CUH
 #define SZG_PLANE_BOOK_CUH
 
-#include "core/warp.cuh"
 #include "codecs/planes/planes.h"
+#include "core/warp.cuh"
 
 namespace szg {
 

@@ -7,8 +7,8 @@
 #ifndef SZG_PLANE_ROWS_CUH
 #define SZG_PLANE_ROWS_CUH
 
-#include "core/warp.cuh"
 #include "codecs/planes/planes_core.h"
+#include "core/warp.cuh"
 
 namespace szg {
 

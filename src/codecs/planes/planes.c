@@ -9,8 +9,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "core/bytes.h"
 #include "codecs/planes/planes_choice_core.h"
+#include "core/bytes.h"
 
 static bool is_coded(const szg_planes_layout *layout, uint32_t plane) {
   return plane < layout->value_bytes && szg_plane_mode(layout->modes, plane) == SZG_PLANE_CODED;

@@ -11,10 +11,10 @@
 #ifndef SZG_PLANES_H
 #define SZG_PLANES_H
 
+#include "codecs/planes/planes_core.h"
 #include "core/bytes.h"
 #include "core/status.h"
 #include "huffman/huffman.h"
-#include "codecs/planes/planes_core.h"
 
 SZG_C_BEGIN
 

@@ -4,8 +4,8 @@
 #ifndef SZG_PLANES_CHOICE_CORE_H
 #define SZG_PLANES_CHOICE_CORE_H
 
-#include "core/code_cost.h"
 #include "codecs/planes/planes.h"
+#include "core/code_cost.h"
 
 /* Whether a symbol that a sample of value_count values does not have may well occur in its frame:
  * it is near one that is rare in the sample. counts: of all symbols. */

@@ -8,8 +8,8 @@
 #ifndef SZG_PLANES_CUDA_H
 #define SZG_PLANES_CUDA_H
 
-#include "core/device.h"
 #include "codecs/planes/planes.h"
+#include "core/device.h"
 
 SZG_C_BEGIN
 

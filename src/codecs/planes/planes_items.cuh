@@ -6,9 +6,9 @@
 
 #include <type_traits>
 
-#include "core/cuda_check.cuh"
 #include "codecs/planes/plane_rows.cuh"
 #include "codecs/planes/planes_items.h"
+#include "core/cuda_check.cuh"
 
 namespace szg {
 

@@ -12,10 +12,10 @@
 #ifndef SZG_STORED_SUMS_CUH
 #define SZG_STORED_SUMS_CUH
 
-#include "container/xxh3.cuh"
-#include "core/shared_memory.cuh"
 #include "codecs/planes/plane_rows.cuh"
 #include "codecs/planes/planes_cuda.h"
+#include "container/xxh3.cuh"
+#include "core/shared_memory.cuh"
 
 namespace szg {
 

@@ -14,8 +14,8 @@
 
 #include <assert.h>
 
-#include "core/cuda_check.cuh"
 #include "codecs/planes/plane_rows.cuh"
+#include "core/cuda_check.cuh"
 
 namespace szg {
 namespace {

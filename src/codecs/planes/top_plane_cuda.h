@@ -8,8 +8,8 @@
 #ifndef SZG_TOP_PLANE_CUDA_H
 #define SZG_TOP_PLANE_CUDA_H
 
-#include "core/device.h"
 #include "codecs/planes/planes_core.h"
+#include "core/device.h"
 
 SZG_C_BEGIN
 

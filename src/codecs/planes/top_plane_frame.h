@@ -9,10 +9,10 @@
 #ifndef SZG_TOP_PLANE_H
 #define SZG_TOP_PLANE_H
 
+#include "codecs/planes/planes_core.h"
+#include "codecs/rules.h"
 #include "container/writer.h"
 #include "core/arena.h"
-#include "codecs/rules.h"
-#include "codecs/planes/planes_core.h"
 
 SZG_C_BEGIN
 

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "codecs/read.h"
 #include "codecs/planes/plane_bytes.h"
+#include "codecs/read.h"
 
 void szg_top_plane_frame_carve_read(szg_arena *arena, const szg_read_request *request,
                                     szg_read_plan *plan) {

@@ -3,8 +3,8 @@
  */
 #include "codecs/planes/top_plane_frame.h"
 
-#include "codecs/read_cuda.h"
 #include "codecs/planes/top_plane_cuda.h"
+#include "codecs/read_cuda.h"
 
 /* The codes are those of a one-dimensional grid, whatever the field's shape. */
 static szg_grid line_of(const szg_read_frame_cuda *frame) {

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "codecs/write.h"
 #include "codecs/planes/plane_bytes.h"
+#include "codecs/write.h"
 
 /* The codes do not follow the field's shape. */
 void szg_top_plane_frame_carve_write(szg_arena *arena, const szg_write_request *request,

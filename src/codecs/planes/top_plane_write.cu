@@ -8,8 +8,8 @@
  */
 #include "codecs/planes/top_plane_frame.h"
 
-#include "codecs/write_cuda.h"
 #include "codecs/planes/top_plane_cuda.h"
+#include "codecs/write_cuda.h"
 
 szgpu_status szg_top_plane_frame_carve_zeroed_cuda(szg_arena *arena,
                                                    const szg_write_request *request,

@@ -4,8 +4,8 @@
 #ifndef SZG_CONSTANT_H
 #define SZG_CONSTANT_H
 
-#include "container/writer.h"
 #include "codecs/rules.h"
+#include "container/writer.h"
 #include "quant/bound.h"
 
 SZG_C_BEGIN

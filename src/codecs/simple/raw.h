@@ -4,8 +4,8 @@
 #ifndef SZG_RAW_H
 #define SZG_RAW_H
 
-#include "container/writer.h"
 #include "codecs/rules.h"
+#include "container/writer.h"
 
 SZG_C_BEGIN
 
