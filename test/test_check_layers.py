@@ -68,8 +68,9 @@ class CheckLayers(unittest.TestCase):
         self.fails({**used, "src/codecs/planes/use.h": head,
                     "src/codecs/planes/use.c": '#include "codecs/planes/use.h"\n' + user},
                    "a kind of frame does not use another kind")
-        self.passes({**used, "src/codecs/interpolation/use.h": head,
-                     "src/codecs/interpolation/use.c": '#include "codecs/interpolation/use.h"\n' + user})
+        interpolation = "src/codecs/interpolation/use"
+        self.passes({**used, interpolation + ".h": head,
+                     interpolation + ".c": '#include "codecs/interpolation/use.h"\n' + user})
 
     def test_lists_which_folder_uses_which(self):
         code, printed = check({}, "--list")

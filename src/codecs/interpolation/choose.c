@@ -187,7 +187,7 @@ static uint64_t doubtful_bytes(const szg_levels_asked *asked, uint64_t tile_cost
 }
 
 /* Frames of so few values are tile frames: heads and books of stages take more there than levels
- * save, and the probes would take half of the call. */
+ * save, and trying them would take three quarters of the call. */
 enum { MOST_UNPROBED_VALUES = 512 };
 
 bool szg_levels_probe_source(const szg_levels_asked *asked, const void *values,

@@ -21,7 +21,6 @@
 #include "codecs/interpolation/levels_encode.h"
 #include "codecs/interpolation/levels_sample.h"
 #include "codecs/interpolation/levels_tiles.h"
-#include "codecs/lorenzo/tile_core.h"
 #include "codecs/write_cuda.h"
 
 /* ---- memory ---- */
