@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -74,14 +76,15 @@ class told_of_chunk:  # noqa: N801
         filters = tuple(getattr(owner, "filters", None) or ())
         stages = (*filters, getattr(owner, "compressor", None))
         places = [i for i, stage in enumerate(stages) if stage is codec]
-        spec: Any = variables.get("chunk_spec")
         chunk = None
         if places and hasattr(owner, "filters"):
-            before, size = stages[: places[-1]], None
-            dtype = spec.dtype.to_native_dtype() if spec else None
-            if dtype is not None and not dtype.hasobject:
-                size = math.prod(spec.shape) * dtype.itemsize
-            chunk = Chunk(before, spec and spec.fill_value, size)
+            spec: Any = variables.get("chunk_spec")
+            if spec is not None:
+                dtype, shape, fill_value = spec.dtype.to_native_dtype(), spec.shape, spec.fill_value
+            else:  # the library zarr 2, whose arrays encode chunks themselves
+                dtype, shape, fill_value = owner.dtype, owner.chunks, owner.fill_value
+            size = None if dtype.hasobject else math.prod(shape) * dtype.itemsize
+            chunk = Chunk(stages[: places[-1]], fill_value, size)
         return partial(self._method, codec, chunk=chunk)
 
 
@@ -109,17 +112,63 @@ def _keeps_values(config: Mapping[str, Any]) -> bool:
     return bool(here.newbyteorder("=") == there.newbyteorder("="))
 
 
-def fills_of(settings: Settings, fill_value: Any, dtype: int) -> tuple[float, ...]:
-    """Find what of a chunk is kept exactly: the settings' fill values and the array's.
+def fills_of(settings: Settings, missing: Iterable[Any], dtype: int) -> tuple[float, ...]:
+    """Find what of a chunk is kept exactly: the settings' fill values and what the array names.
 
-    NaN and infinities always come back, and so does 0 if the bound is one of each value. An array's
-    fill value that its type does not have is none of its values.
+    NaN and infinities always come back, and so does 0 if the bound is one of each value. What the
+    array's type does not have is none of its values.
     """
-    if settings.lossless or np.asarray(fill_value).dtype.kind not in "biuf":
-        return settings.fills
+    fills = settings.fills
+    if settings.lossless:
+        return fills
     with _core.Environment():
-        fill = float(fill_value)
-        is_kept_anyway = not math.isfinite(fill) or (fill == 0 and settings.pwrel is not None)
-        if is_kept_anyway or fill in settings.fills or not _core.has_value(dtype, fill):
-            return settings.fills
-    return (*settings.fills, fill)
+        for value in missing:
+            if np.asarray(value).dtype.kind not in "biuf":
+                continue
+            fill = float(value)
+            is_kept_anyway = not math.isfinite(fill) or (fill == 0 and settings.pwrel is not None)
+            is_named = repr(fill) in map(repr, fills)  # 0.0 is not -0.0
+            if not (is_kept_anyway or is_named) and _core.has_value(dtype, fill):
+                fills = (*fills, fill)
+    return fills
+
+
+_SAMPLED_VALUES = 512  # of a chunk, evenly spaced
+_ENOUGH_EQUAL = 4  # different values of a sample: by chance a restored value equals another's
+
+_restored: deque[np.ndarray] = deque(maxlen=256)
+"""Samples of chunks that were restored lately, with bounds that follow from the values."""
+
+
+def note_restored(settings: Settings, values: np.ndarray) -> None:
+    """Remember a restored chunk, for `warn_of_restored`."""
+    if settings.mode not in ("lossless", "abs"):
+        _restored.append(_sample(values))
+
+
+def warn_of_restored(settings: Settings, values: np.ndarray) -> None:
+    """Warn if a chunk holds values of a restored one: the bound does not keep them where they are.
+
+    Who writes a part of a chunk restores it, changes the part and compresses the whole again. With
+    abs the other values stay; with other modes they move each time, and errors add up.
+    """
+    if settings.mode in ("lossless", "abs"):
+        return
+    found = _sample(values)
+    for known in tuple(_restored):
+        if known.shape == found.shape and known.dtype == found.dtype:
+            equal = found[(known == found) & np.isfinite(found)]
+            if np.unique(equal).size >= _ENOUGH_EQUAL:
+                mode = settings.mode
+                warnings.warn(
+                    f"a part of a chunk is written again: with {mode} its other values move by up "
+                    "to one more bound each time: write chunks whole, or use abs",
+                    UserWarning,
+                    stacklevel=2,
+                )
+                return
+
+
+def _sample(values: np.ndarray) -> np.ndarray:
+    step = max(1, values.size // _SAMPLED_VALUES)
+    return values.reshape(-1)[::step].copy()
