@@ -55,10 +55,7 @@ static int check_name(const struct report *report, const char *name, const char 
   bool const has_end = lstat(path, &end) == 0;
   if (!is_there && has_end && S_ISLNK(end.st_mode)) /* in a circle, or too many */
     return report_errno(report, name, "written", ELOOP);
-  if (!is_there) {
-    bool const is_dangling_link = lstat(name, &status) == 0;
-    return is_dangling_link && !is_forced ? refuse_existing(report, name) : CODE_OK;
-  }
+  if (!is_there) return CODE_OK; /* also the target of a link */
   int const code = check_inputs(report, name, &status, taken, taken_count);
   if (code != CODE_OK) return code;
   if (S_ISDIR(status.st_mode))
