@@ -97,7 +97,8 @@ static szgpu_status check_declared(szgpu_ctx *ctx, const szgpu_params *params) {
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a greatest magnitude of %g is not finite and above 0",
                     params->greatest);
   if (params->mode != SZGPU_MODE_ABS)
-    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a greatest magnitude is for absolute bounds only");
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
+                    "a greatest magnitude is for absolute bounds only: leave it out");
   if (params->raw_outliers &&
       (params->layout != SZGPU_LAYOUT_TILE || params->predictor != SZGPU_PREDICTOR_LORENZO))
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
@@ -172,7 +173,7 @@ szgpu_status szg_check_request(szgpu_ctx *ctx, const szgpu_params *given, const 
   if (!szg_dtype_has_mode(shape->dtype, params->mode))
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
                     params->mode == SZGPU_MODE_PWREL
-                        ? "a bound relative to each value is for f32 and f64 only"
+                        ? "a bound relative to each value is for f32 and f64 only: use abs"
                         : "values of this type can only be compressed losslessly");
   if (!szg_source_is_sound(params->source, params->mode, shape))
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "an empty file is one u8 in its place, lossless");
@@ -180,8 +181,9 @@ szgpu_status szg_check_request(szgpu_ctx *ctx, const szgpu_params *given, const 
   for (uint32_t i = 0; i < szg_call_fill_count(params); i++) {
     double const fill = szg_call_fill(params, i);
     if (!szg_mapping_has_value(&mapping, fill))
-      return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
-                      "the fill value %.17g is not representable in the field's type", fill);
+      return szg_fail(
+          ctx, SZGPU_BAD_ARGUMENT,
+          "the fill value %.17g is not representable in the field's type: name one that is", fill);
   }
   return SZGPU_OK;
 }
