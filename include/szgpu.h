@@ -22,7 +22,7 @@
  * Memory. The caller owns fields and archives and may free or reuse them when the call returns. A
  * ctx keeps its workspace for the next call and frees it in szgpu_destroy. A call that fails frees
  * it. A call also frees it if it made it larger than both 128 MiB plus 4 MiB for each thread and 16
- * times the call's field and archive. szgpu_options.memory_limit limits it; docs/pipeline.md says
+ * times the call's field and archive. szgpu_options.memory_limit limits it; docs/security.md says
  * how large it can be. Structs are read during the call only and may be changed or dropped after
  * it.
  *
