@@ -3,20 +3,18 @@
 
 SPDX-License-Identifier: BSD-3-Clause
 
-usage: scripts/coverage.py [--lines FILE...] [--keep] [CTEST OPTION...]
-  --lines FILE  instead prints the lines of this file that did not run
-  --keep        runs no tests, and prints what ran before
-
 Builds the preset coverage, which needs gcc, in build/coverage, and runs its tests of the tier fast,
 or those that ctest's options choose, such as -L 'fast|full'. A line of a body that is compiled for
 several types counts once, as run if it ran for any. Lines of CUDA are not counted. Exits with 1 if
 a test fails.
 """
+import argparse
 import collections
 import concurrent.futures
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -28,12 +26,11 @@ TARGETS = ("szgpu_objects", "szgpu_cli", "h5zszgpu")  # the product, not its tes
 def build_and_test(options):
     """Whether all tests passed."""
     parallel = ["--parallel", str(os.cpu_count())]
+    shutil.rmtree(BUILD, ignore_errors=True)  # old objects would count, too
     subprocess.run(["cmake", "--preset", "coverage"], cwd=ROOT, check=True,
                    stdout=subprocess.DEVNULL)
     subprocess.run(["cmake", "--build", "--preset", "coverage", *parallel], cwd=ROOT, check=True,
                    stdout=subprocess.DEVNULL)
-    for counts in BUILD.rglob("*.gcda"):
-        counts.unlink()
     done = subprocess.run(["ctest", "--preset", "coverage", *parallel, *options], cwd=ROOT,
                           check=False)
     return done.returncode == 0
@@ -79,27 +76,33 @@ def print_table(found):
         print(f"{folder:<24} {lines:>7} {run:>7} {100 * run / lines:>6.1f} %")
 
 
-def main(arguments):
-    names = []
-    while "--lines" in arguments:
-        at = arguments.index("--lines")
-        names.append(arguments[at + 1])
-        del arguments[at:at + 2]
-    keeps = "--keep" in arguments
-    options = [word for word in arguments if word != "--keep"]
-    passed = keeps or build_and_test(options or ["-L", "^fast$"])
+def print_lines_not_run(name, lines):
+    text = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    for number, count in sorted(lines.items()):
+        if count == 0:
+            print(f"{name}:{number}: {text[number - 1].strip()}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", 2)[2],
+                                     usage="%(prog)s [--keep] [--lines FILE]... [CTEST OPTION...]",
+                                     allow_abbrev=False)
+    parser.add_argument("--keep", action="store_true", help="run no tests, count what ran before")
+    parser.add_argument("--lines", metavar="FILE", action="append", default=[],
+                        help="instead of the table print the lines of this file that did not run")
+    arguments, options = parser.parse_known_args()
+    has_passed = arguments.keep or build_and_test(options or ["-L", "^fast$"])
     found = lines_of_all()
-    for name in names:
-        text = (ROOT / name).read_text(encoding="utf-8").splitlines()
-        for number, count in sorted(found[name].items()):
-            if count == 0:
-                print(f"{name}:{number}: {text[number - 1].strip()}")
-    if not names:
+    if not found:
+        sys.exit(f"coverage.py: {BUILD} has no counts; run it without --keep.")
+    for name in arguments.lines:
+        if name not in found:
+            sys.exit(f"coverage.py: no line of {name} was compiled.")
+        print_lines_not_run(name, found[name])
+    if not arguments.lines:
         print_table(found)
-    return 0 if passed else 1
+    return 0 if has_passed else 1
 
 
 if __name__ == "__main__":
-    if {"-h", "--help"} & set(sys.argv):
-        sys.exit(__doc__)
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
