@@ -191,15 +191,14 @@ def made_fields(folder):
 
 def real_fields(source, folder):
     """Those in `source`, unpacked to `folder` if they end in .zst."""
+    if not source.is_dir():
+        print(f"skipped: real fields: there is no folder {source}", file=sys.stderr)
     for path in sorted(source.glob("*")):
         match = re.fullmatch(r".*_(\d+(?:x\d+){0,3})\.(f32|f64)(\.zst)?", path.name)
         if not match:
             continue
         if match[3]:
             packed, path = path, folder / path.name.removesuffix(".zst")
-            if not shutil.which("zstd"):
-                print(f"skipped: {packed.name}: there is no zstd", file=sys.stderr)
-                continue
             run_command(["zstd", "-d", "-q", "-f", packed, "-o", path])
         yield Field(path.name, path, match[2], match[1])
 
@@ -285,15 +284,11 @@ def compare_commits(arguments):
 
 def gpu_runs(path):
     """{cell: Run} of a file, or of all files of bench_stages in a folder."""
-    files = sorted(path.glob("bench_stages.*.json")) if path.is_dir() else [path]
     runs = {}
-    for file in files:
-        try:
-            cases = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise GateError(f"{file}: {error}") from error
-        for case in cases:
-            name = f"{case['field']} {case['kind']} {case['bound']:g} {case['predictor']}"
+    for file in sorted(path.glob("bench_stages.*.json")) if path.is_dir() else [path]:
+        way = file.name.split(".")[1] + " " if path.is_dir() else ""
+        for case in json.loads(file.read_text(encoding="utf-8")):
+            name = f"{way}{case['field']} {case['mode']} {case['bound']:g} {case['predictor']}"
             runs[name] = Run(case["archive_bytes"], case["compress"]["whole"]["median_ms"],
                              case["decompress"]["whole"]["median_ms"])
     return runs
@@ -306,9 +301,11 @@ def compare_gpu_runs(paths):
     for old_path, new_path in zip(paths[::2], paths[1::2]):
         old_runs, new_runs = gpu_runs(old_path), gpu_runs(new_path)
         for name in sorted(old_runs.keys() ^ new_runs.keys()):
-            print(f"skipped: {name}: only one of {old_path} and {new_path} has it")
-        for name in old_runs.keys() & new_runs.keys():
-            old, new = old_runs[name], new_runs[name]
+            if name in old_runs:
+                raise GateError(f"{new_path} lacks {name}")
+            print(f"skipped: {name}: {old_path} lacks it")
+        for name, old in old_runs.items():
+            new = new_runs[name]
             cells[name] = add(cells.get(name) or Cell(name, new.bytes / old.bytes, [], []), old,
                               new)
     print_head()
@@ -330,8 +327,8 @@ def main():
     arguments = parser.parse_args()
     try:
         return compare_gpu_runs(arguments.gpu) if arguments.gpu else compare_commits(arguments)
-    except GateError as error:
-        print(f"gate.py: {error}", file=sys.stderr)
+    except (GateError, OSError, ValueError, KeyError) as error:
+        print(f"gate.py: {error if isinstance(error, GateError) else repr(error)}", file=sys.stderr)
         return 2
 
 

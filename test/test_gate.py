@@ -26,7 +26,7 @@ def cell(name="wave 1e-3 auto", size=1.0, compress=(1.0,), decompress=(1.0,)):
 
 
 def gpu_case(field="turb", size=1000, compress=1.0, decompress=2.0):
-    return {"field": field, "kind": "tile", "bound": 0.001, "predictor": "lorenzo",
+    return {"field": field, "mode": "rel", "bound": 0.001, "predictor": "lorenzo",
             "archive_bytes": size, "compress": {"whole": {"median_ms": compress}},
             "decompress": {"whole": {"median_ms": decompress}}}
 
@@ -135,20 +135,30 @@ class GateTest(unittest.TestCase):
 
     def test_compares_files_of_a_gpu(self):
         old, fast, slow = [gpu_case()], [gpu_case(compress=0.8)], [gpu_case(compress=1.2)]
-        self.assertIn("turb tile 0.001 lorenzo", self.compare(old, fast, code=0))
+        self.assertIn("turb rel 0.001 lorenzo", self.compare(old, fast, code=0))
         self.assertIn("compress takes 20.0 % longer", self.compare(old, slow, code=1))
         self.assertIn("takes 20.0 %, 20.0 % longer", self.compare(old, slow, old, slow, code=1))
         self.compare(old, slow, old, fast, code=0)
         self.compare(old, [gpu_case(size=1040)], code=1)
 
-    def test_says_which_cells_are_not_compared(self):
-        both = [gpu_case(), gpu_case(field="wave")]
-        self.assertIn("skipped: wave tile", self.compare(both, [gpu_case()], code=0))
+    def test_names_a_new_cell_and_refuses_to_lose_one(self):
+        one, both = [gpu_case()], [gpu_case(), gpu_case(field="wave")]
+        self.assertIn("skipped: wave rel", self.compare(one, both, code=0))
+        self.assertIn("lacks wave rel", self.compare(both, one, code=2))
+
+    def test_keeps_apart_the_files_of_a_folder(self):
+        with tempfile.TemporaryDirectory(prefix="szgpu-gate-") as folder:
+            for way in ("tile", "linear"):
+                path = pathlib.Path(folder, f"bench_stages.{way}.json")
+                path.write_text(json.dumps([gpu_case()]), encoding="utf-8")
+            self.assertEqual(set(gate.gpu_runs(pathlib.Path(folder))),
+                             {"tile turb rel 0.001 lorenzo", "linear turb rel 0.001 lorenzo"})
 
     def test_does_not_pass_what_it_cannot_compare(self):
         self.assertIn("no cells to compare", self.compare([], [], code=2))
         self.assertIn("pairs", self.compare([gpu_case()], code=2))
         self.assertIn("No such file", self.compare([gpu_case()], None, code=2))
+        self.assertIn("'mode'", self.compare([gpu_case()], [{"field": "turb"}], code=2))
 
 
 if __name__ == "__main__":
