@@ -3,18 +3,6 @@
 
 SPDX-License-Identifier: BSD-3-Clause
 
-usage: scripts/gate.py [--base COMMIT] [--fields FOLDER] [--only TEXT] [--turns 5]
-       scripts/gate.py --gpu OLD NEW [OLD NEW...]
-  --base COMMIT    what the working tree is compared with; else HEAD if tracked files have changed
-                   since, and HEAD's parent if not
-  --fields FOLDER  real fields, such as wind_10x20x30.f32.zst; else $SZGPU_FIELDS, else
-                   ../shared/datasets if that is there
-  --only TEXT      only the cells with TEXT in their names, such as 'f64' or '1e-3 lorenzo'
-  --turns COUNT    how often either program runs for one measurement
-  --gpu OLD NEW    compares what was measured on a GPU before: files that bench_stages wrote with
-                   --json, or the folders of logs of gpu_check.sh --bench. More pairs are
-                   measurements of the same two commits, by turns.
-
 Builds both commits in a temporary folder, without CUDA, and runs bench_cpu of both by turns, with
 one thread, on fields that it makes and on real ones: a cell for each field, bound and predictor.
 Times are CPU seconds, the least of all runs. A cell that takes more than 3 % longer is measured
@@ -315,15 +303,22 @@ def compare_gpu_runs(paths):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0],
-                                     epilog=__doc__.split("\n\n", 2)[2],
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", 2)[2],
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--base")
-    parser.add_argument("--fields", type=pathlib.Path, default=pathlib.Path(
-        os.environ.get("SZGPU_FIELDS", ROOT.parent / "shared" / "datasets")))
-    parser.add_argument("--only", default="")
-    parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--gpu", type=pathlib.Path, nargs="+", metavar="OLD NEW")
+    parser.add_argument("--base", metavar="COMMIT", help="what the working tree is compared with; "
+                        "else HEAD if tracked files have changed since, and HEAD's parent if not")
+    parser.add_argument("--fields", metavar="FOLDER", type=pathlib.Path, default=pathlib.Path(
+        os.environ.get("SZGPU_FIELDS", ROOT.parent / "shared" / "datasets")),
+                        help="real fields, such as wind_10x20x30.f32.zst; else $SZGPU_FIELDS, else "
+                        "../shared/datasets")
+    parser.add_argument("--only", metavar="TEXT", default="",
+                        help="only the cells with TEXT in their names, such as '1e-3 lorenzo'")
+    parser.add_argument("--turns", metavar="COUNT", type=int, default=5,
+                        help="how often either program runs for one measurement; else 5")
+    parser.add_argument("--gpu", type=pathlib.Path, nargs="+", metavar=("OLD", "NEW"),
+                        help="compare what was measured on a GPU before: files that bench_stages "
+                        "wrote with --json, or folders of logs of gpu_check.sh --bench; more pairs "
+                        "are measurements of the same two commits, by turns")
     arguments = parser.parse_args()
     try:
         return compare_gpu_runs(arguments.gpu) if arguments.gpu else compare_commits(arguments)
