@@ -73,6 +73,11 @@ if [ "$purpose" = lint ] || [ "$purpose" = test ]; then
   need clang-tidy have clang-tidy
 fi
 
+if [ "$purpose" = lint ]; then # clang-tidy reads the headers
+  need libhdf5-dev has_hdf5
+  need libhdf5-openmpi-dev pkg-config --exists hdf5-openmpi
+fi
+
 [ "$purpose" != deb ] || need libhdf5-dev has_hdf5
 
 if [ "$purpose" = fuzz ]; then

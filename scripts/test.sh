@@ -97,7 +97,11 @@ part 'build, release' build release -DSZGPU_HDF5=ON -DSZGPU_MPI=$mpi -DSZGPU_WER
 part 'tests, release' run_tests release "${chosen[@]}" || failed=1
 
 lint_failed=0
-[ "$what" = quick ] || part 'lint' scripts/lint.sh || lint_failed=1
+# shellcheck disable=SC2317  # part calls it
+lint() {
+  scripts/lint.sh 2>&1 | tee build/lint.log
+}
+[ "$what" = quick ] || part 'lint' lint || lint_failed=1
 
 if [ "$what" = slow ]; then
   part 'build, sanitizers' build asan -DSZGPU_HDF5=ON --
@@ -143,8 +147,11 @@ for suite in "${suites[@]}"; do
     "build/$suite/Testing/Temporary/LastTest.log"
 done
 if [ "$lint_failed" -ne 0 ]; then
-  printf '\nlint: scripts/lint.sh found something; its output is above.\n'
+  printf '\nlint: scripts/lint.sh failed; its output is above.\n'
   failed=1
+elif [ "$what" != quick ]; then
+  printf '\nlint: nothing was found.\n'
+  sed -n 's/^skipped: /  &/p' build/lint.log
 fi
 if [ "$python_failed" -ne 0 ]; then
   printf '\npython: scripts/test_python.sh failed; its output is above.\n'
