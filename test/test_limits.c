@@ -279,8 +279,7 @@ static void a_bound_of_each_value_keeps_the_range_of_one_sign(void **state) {
           params.bound = bounds[b];
           for (int keeps = 0; keeps <= 1; keeps++) {
             params.keep = keeps ? SZGPU_KEEP_RANGE : 0;
-            szgpu_info const info =
-                assert_comes_back(ctx, three_threads, &params, &shape, field);
+            szgpu_info const info = assert_comes_back(ctx, three_threads, &params, &shape, field);
             test_archive archive = test_compress(ctx, &params, &shape, field);
             void *const restored = test_decompress(ctx, &archive, info.field_bytes);
             double was[2], is[2];

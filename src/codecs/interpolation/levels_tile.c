@@ -4,6 +4,7 @@
  * A tile's points lie in rows of one class, of 32: what is odd along x apart from what is even. All
  * points of a row are predicted at once, and then coded or restored.
  */
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
