@@ -407,7 +407,7 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_reserve(szgpu_ctx *ctx, const szgp
  *
  * field holds the values of the shape, in native byte order, the last dim fastest, and must be
  * aligned to the size of a value. archive may have any alignment in host memory (see szgpu_backend
- * for GPU memory). The two must not overlap.
+ * for GPU memory). The two must not overlap, and the call checks that.
  *
  * The archive is a function of the field, params and the format version: it is the same for any
  * number of threads and any backend. Sections packed with zstd also depend on libzstd's version.

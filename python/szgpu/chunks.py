@@ -10,12 +10,12 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
-from . import _core
+from . import _core, value_types
 from .settings import Settings
 
 
@@ -118,22 +118,33 @@ def fills_of(settings: Settings, missing: Iterable[Any], dtype: int) -> tuple[fl
     NaN and infinities always come back, and so does 0 if the bound is one of each value. What the
     array's type does not have is none of its values.
     """
-    fills = settings.fills
     if settings.lossless:
-        return fills
+        return settings.fills
     with _core.Environment():
+        fills = {_nearest(dtype, fill): fill for fill in settings.fills}
         for value in missing:
             if np.asarray(value).dtype.kind not in "biuf":
                 continue
             fill = float(value)
-            is_kept_anyway = not math.isfinite(fill) or (fill == 0 and settings.pwrel is not None)
-            is_named = repr(fill) in map(repr, fills)  # 0.0 is not -0.0
-            if not (is_kept_anyway or is_named) and _core.has_value(dtype, fill):
-                fills = (*fills, fill)
-    return fills
+            name = _nearest(dtype, fill)
+            is_kept_anyway = name in ("nan", "inf", "-inf") or (
+                fill == 0 and settings.pwrel is not None
+            )
+            if not is_kept_anyway and _core.has_value(dtype, fill):
+                fills.setdefault(name, fill)
+    return tuple(fills.values())
 
 
-_SAMPLED_VALUES = 512  # of a chunk, evenly spaced
+def _nearest(dtype: int, fill: float) -> str:
+    """Name the value of a type that a number stands for; 0.0 is not -0.0."""
+    name = value_types.TYPE_NAMES[dtype]
+    if not name.startswith("float"):
+        return repr(fill)
+    with np.errstate(over="ignore"):
+        return repr(float(np.dtype(name).type(fill)))
+
+
+_SAMPLED_VALUES = 512  # of a chunk, at random places
 _ENOUGH_EQUAL = 4  # different values of a sample: by chance a restored value equals another's
 
 _restored: deque[np.ndarray] = deque(maxlen=256)
@@ -147,7 +158,7 @@ def note_restored(settings: Settings, values: np.ndarray) -> None:
 
 
 def warn_of_restored(settings: Settings, values: np.ndarray) -> None:
-    """Warn if a chunk holds values of a restored one: the bound does not keep them where they are.
+    """Warn if a chunk holds values of a restored one, which the bound does not keep where they are.
 
     Who writes a part of a chunk restores it, changes the part and compresses the whole again. With
     abs the other values stay; with other modes they move each time, and errors add up.
@@ -161,8 +172,9 @@ def warn_of_restored(settings: Settings, values: np.ndarray) -> None:
             if np.unique(equal).size >= _ENOUGH_EQUAL:
                 mode = settings.mode
                 warnings.warn(
-                    f"a part of a chunk is written again: with {mode} its other values move by up "
-                    "to one more bound each time: write chunks whole, or use abs",
+                    "the chunk has values that were restored, because a part of it is written "
+                    f"again, or it is copied: with {mode} they move by up to one more bound each "
+                    "time: write original values in whole chunks, or use abs",
                     UserWarning,
                     stacklevel=2,
                 )
@@ -170,5 +182,12 @@ def warn_of_restored(settings: Settings, values: np.ndarray) -> None:
 
 
 def _sample(values: np.ndarray) -> np.ndarray:
-    step = max(1, values.size // _SAMPLED_VALUES)
-    return values.reshape(-1)[::step].copy()
+    """Take values in the order of the archive, in this machine's order of bytes."""
+    sample: np.ndarray = values.reshape(-1, order="A")[_places(values.size)]
+    return sample.astype(sample.dtype.newbyteorder("="), copy=False)
+
+
+@lru_cache(maxsize=64)
+def _places(size: int) -> np.ndarray:
+    count = min(size, _SAMPLED_VALUES)
+    return np.random.default_rng(size).choice(size, count, replace=size > 1 << 20)

@@ -289,6 +289,7 @@ _of_thread = threading.local()
 def compressor_of_thread(threads: int) -> Compressor:
     """This thread's compressor, so that calls share a workspace."""
     kept: dict[int, Compressor] = _of_thread.__dict__.setdefault("compressors", {})
+    threads = whole(threads, _MOST_THREADS, "threads")
     if threads not in kept:
         kept[threads] = Compressor(threads=threads)
     return kept[threads]

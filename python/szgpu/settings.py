@@ -45,7 +45,8 @@ def real(value: Any, what: str) -> float:
     """Take any library's number, but no truth value, text, span of time or array of one."""
     _no_truth_value(value, what)
     kind = getattr(getattr(value, "dtype", None), "kind", "f")
-    is_number = hasattr(value, "__float__") and kind not in "OSUMmc" and np.ndim(value) == 0
+    is_number = hasattr(value, "__float__") and kind not in "bOSUMmc" and np.ndim(value) == 0
+    is_number = is_number and not np.ma.is_masked(value)
     if isinstance(value, (str, bytes, bytearray)) or not is_number:
         raise TypeError(f"{what} is {value!r}, which is not a number")
     try:
@@ -92,7 +93,7 @@ class Settings:
         return hash(repr(self))
 
     def _check(self) -> None:
-        if self.lossless not in (False, True):
+        if not isinstance(self.lossless, (int, np.bool_)) or self.lossless not in (0, 1):
             raise TypeError(f"lossless is {self.lossless!r}, which is neither True nor False")
         self._set("lossless", bool(self.lossless))
         for name in ("rel", "abs", "psnr", "pwrel"):

@@ -104,6 +104,11 @@ class SzgpuCodec(ArrayBytesCodec):
         place = _find_place(self)
         if place is None:
             return self
+        if place.is_changed and self.place is not None:  # the codecs of before may go on being used
+            self.place.attributes[0] = place.attributes[0]
+            place = replace(place, attributes=self.place.attributes)
+        elif self.place is not None:
+            place = replace(place, is_other=not self.place.is_other)
         placed = copy.copy(self)
         object.__setattr__(placed, "place", place)
         return placed
@@ -141,7 +146,7 @@ class SzgpuCodec(ArrayBytesCodec):
         chunk = arrays.field_of(values, not self.settings.lossless)
         missing = [chunk_spec.fill_value]
         if self.place is not None:
-            missing += _missing_values(self.place.attributes, values.dtype)
+            missing += _missing_values(self.place.attributes[0])
         fills = fills_of(self.settings, missing, chunk.dtype)
         if not given.dtype.isnative:
             chunk = replace(chunk, source=chunk.source | SOURCE_BIG_ENDIAN)
@@ -211,7 +216,9 @@ class _Place:
     """Where a codec stands in an array of format 3."""
 
     filters: tuple[Codec, ...]  # those before it, also before the shards that it is in
-    attributes: Mapping[str, Any] = field(compare=False)  # of the array, as they change
+    attributes: list[Mapping[str, Any]] = field(compare=False)  # one: the array's, as they change
+    is_changed: bool = field(default=False, compare=False)  # metadata that take the place of others
+    is_other: bool = False  # differs from the place before: ShardingCodec asks for a difference
 
 
 class _Dict(dict[str, Any]):
@@ -241,39 +248,56 @@ def _find_place(codec: SzgpuCodec) -> _Place | None:
             if before is not None:
                 filters = (*before, *filters)
                 if is_of_metadata:
-                    return _Place(filters, variables["attributes_parsed"])
+                    return _Place(filters, [variables["attributes_parsed"]], _is_changed(frame))
                 inner = owner
         frame = frame.f_back
     return None
 
 
+def _is_changed(frame: FrameType) -> bool:
+    """Whether metadata are made from others, as when an array is resized."""
+    made = frame.f_locals["self"]
+    before = frame.f_back
+    while before is not None and before.f_globals.get("__name__") in (
+        "dataclasses",
+        ArrayV3Metadata.__module__,
+    ):
+        variables = before.f_locals
+        for name in ("self", "obj"):
+            owner = variables.get(name)
+            if isinstance(owner, ArrayV3Metadata) and owner is not made:
+                return True
+        before = before.f_back
+    return False
+
+
 def _before(codec: Codec, values: Iterable[Any]) -> tuple[Codec, ...] | None:
     """Find the codecs before one, in the first row of codecs that has it."""
     for row in values:
-        if isinstance(row, (list, tuple)):
+        if isinstance(row, (list, tuple)) and all(isinstance(one, Codec) for one in row):
             for i, one in enumerate(row):
                 if one is codec:
                     return tuple(row[:i])
     return None
 
 
-def _missing_values(attributes: Mapping[str, Any], dtype: np.dtype) -> Iterator[float]:
+def _missing_values(attributes: Mapping[str, Any]) -> Iterator[float]:
     """Read the attributes that name missing values, as CF and xarray write them."""
     for name in ("_FillValue", "missing_value"):
         given = attributes.get(name)
         for value in given if isinstance(given, (list, tuple)) else (given,):
             number = _number(value)
             if number is not None:
-                yield float(dtype.type(number)) if dtype.kind == "f" else number
+                yield number
 
 
 def _number(value: Any) -> float | None:
     """Read a number; xarray writes a float as the base64 of its 8 bytes."""
-    if isinstance(value, (int, float)):
-        return float(value)
-    if isinstance(value, str):
-        try:
+    try:
+        if isinstance(value, (int, float)):
+            return float(value)
+        if isinstance(value, str):
             return float(struct.unpack("<d", base64.b64decode(value, validate=True))[0])
-        except (ValueError, struct.error):
-            return None  # a word
+    except (ValueError, OverflowError, struct.error):
+        pass  # a word, or a number that no value is
     return None

@@ -103,6 +103,18 @@ def test_a_codec_goes_from_a_filtered_array_to_others(pipeline):
         behind[...] = A
 
 
+def test_filters_may_be_given_as_dictionaries(pipeline):
+    for name, configuration in (("transpose", {"order": [1, 0]}),
+                                ("numcodecs.quantize", {"digits": 1, "dtype": "<f4"})):
+        z = array_of({"name": name, "configuration": configuration}, SzgpuCodec(abs=0.1))
+        if name == "transpose":
+            z[...] = A
+            assert abs(z[...] - A).max() <= 0.1
+        else:
+            with pytest.raises(TypeError, match="quantize stands before szgpu"):
+                z[...] = A
+
+
 def test_a_bound_without_an_array_is_refused():
     z = array_of(SzgpuCodec(abs=0.1))
     spec = zarr.core.array_spec.ArraySpec(
@@ -207,18 +219,56 @@ def test_attributes_count_as_they_are_when_values_are_written():
         z[...] = t
 
 
+def test_attributes_are_those_of_the_array_after_it_is_resized_or_copied(pipeline):
+    t = near_fill(3.3)
+    is_missing = t == np.float32(3.3)
+    for codec in (SzgpuCodec(abs=0.5), shards(SzgpuCodec(abs=0.5))):
+        store = zarr.storage.MemoryStore()
+        z = zarr.create(shape=t.shape, chunks=(20, 25), dtype="f4", zarr_format=3, codecs=[codec],
+                        store=store)
+        copies = [zarr.create(shape=t.shape, chunks=(20, 25), dtype="f4", zarr_format=3,
+                              codecs=z.metadata.codecs, store=zarr.storage.MemoryStore())
+                  for _ in range(3)]
+        z.resize((60, 50))
+        z.append(t[:20])
+        for one, has_missing in ((z, True), (copies[0], False), (copies[1], True)):
+            if has_missing:
+                one.attrs["missing_value"] = 3.3
+            one[:40] = t
+            assert (one[:40][is_missing] == np.float32(3.3)).all() == has_missing
+        copies[2][...] = t
+        assert (copies[2][...][is_missing] != np.float32(3.3)).any()
+        assert zarr.open_array(store) == zarr.open_array(store)
+
+
+def test_one_value_that_is_named_twice_is_one():
+    t = near_fill(-99.9)
+    t[1::5] = -88.8
+    named = {"_FillValue": float(np.float32(-99.9)), "missing_value": [-99.9, -88.8, 10**400]}
+    z = zarr.create_array(
+        {}, shape=t.shape, dtype="f4", chunks=t.shape, fill_value=-99.9, attributes=named,
+        serializer=SzgpuCodec(abs=0.5, fill=[-99.9, -88.8, 1, 2]), compressors=None,
+    )
+    z[...] = t
+    for value in (-99.9, -88.8):
+        assert (z[...][t == np.float32(value)] == np.float32(value)).all()
+
+
 # ---- chunks that are written again ----
 
 
+@pytest.mark.parametrize("part", [np.s_[3:5], np.s_[..., 0], np.s_[..., 1], np.s_[:15]])
+@pytest.mark.parametrize("how", [{}, {"order": "F"}, {"dtype": ">f4"}, {"shape": (17, 33, 31)}])
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize("settings", [{"rel": 1e-3}, {"psnr": 60}, {"pwrel": 1e-3}, {"abs": 0.01}])
-def test_parts_written_again_add_up_with_a_warning_or_not_at_all(settings, version):
+def test_parts_written_again_add_up_with_a_warning_or_not_at_all(settings, version, how, part):
     codec = (
         {"serializer": SzgpuCodec(**settings), "compressors": None} if version == 3
         else {"compressors": Szgpu(**settings)}
     )
-    z = zarr.create_array({}, shape=(16, 32, 32), dtype="f4", chunks=(16, 32, 32),
-                          zarr_format=version, fill_value=np.nan, **codec)
+    how = {"shape": (16, 32, 32), "dtype": "f4", **how}
+    z = zarr.create_array({}, chunks=how["shape"], zarr_format=version, fill_value=np.nan,
+                          **codec, **how)
     values = (RNG.normal(0, 1, z.shape) + 280).astype("f4")
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
@@ -227,10 +277,10 @@ def test_parts_written_again_add_up_with_a_warning_or_not_at_all(settings, versi
         z[...] = values + 1
         z[...] = first + np.float32(0.5)
         if "abs" in settings:
-            z[3:5] = values[3:5]
+            z[part] = values[part]
     if "abs" not in settings:
-        with pytest.warns(UserWarning, match=f"with {next(iter(settings))} its other values move"):
-            z[3:5] = values[3:5]
+        with pytest.warns(UserWarning, match=f"with {next(iter(settings))} they move"):
+            z[part] = values[part]
 
 
 def test_settings_are_equal_if_they_read_the_same():

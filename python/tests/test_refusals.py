@@ -177,7 +177,7 @@ def test_bits_are_not_values_of_another_type():
 
 
 @pytest.mark.parametrize("value", [
-    True, np.True_, "1", b"1", np.array([0.01]), np.timedelta64(1, "s"), np.complex64(1), 1j, {},
+    True, np.True_, np.array(True), np.ma.masked, "1", b"1", np.array([0.01]), np.timedelta64(1, "s"), np.complex64(1), 1j, {},
 ])
 def test_what_is_no_number_is_refused(value):
     for name in ("abs", "fill", "zstd"):
@@ -198,6 +198,34 @@ def test_whole_numbers_are_not_truth_values_and_numbers_have_ends():
     for name in ("abs", "fill"):
         with pytest.raises(szgpu.ArgumentError, match=f"{name} is beyond the range"):
             szgpu.compress(A, **({"abs": 1} | {name: 10**400}))
+
+
+def test_lists_of_masked_arrays_are_refused():
+    """Their masks were lost."""
+    with pytest.raises(TypeError, match="no mask"):
+        szgpu.compress([A[0], np.ma.array(A[1], mask=A[1] > 0)], abs=1)
+
+
+@pytest.mark.parametrize("settings", [{"abs": 0.01}, {"lossless": True}])
+def test_the_field_and_the_archive_may_not_share_memory(settings):
+    """The archive restored to other values."""
+    room = np.empty(4 * A.nbytes, "u1")
+    for first in (0, A.nbytes // 2, A.nbytes - 4):
+        field = room[first : first + A.nbytes].view("f4").reshape(A.shape)
+        field[...] = A
+        with pytest.raises(szgpu.ArgumentError, match="share memory"):
+            szgpu.compress(field, out=room[: A.nbytes], **settings)
+        assert np.array_equal(field, A)
+    archive = np.frombuffer(szgpu.compress(A, **settings), "u1")
+    room[: archive.size] = archive
+    for first in (0, archive.size // 8 * 4):
+        out = room[first : first + A.nbytes].view("f4").reshape(A.shape)
+        for part in ({}, {"region": np.s_[:, :32]}, {"slab": (0, 8)}):
+            target = out[:8] if "slab" in part else out.reshape(-1)[:2048].reshape(64, 32)
+            with pytest.raises(szgpu.ArgumentError, match="share memory"):
+                szgpu.decompress(room[: archive.size], out=target if part else out, **part)
+    apart = room[-A.nbytes :].view("f4").reshape(A.shape)
+    assert abs(szgpu.decompress(room[: archive.size], out=apart) - A).max() <= 0.01
 
 
 def test_both_zeros_are_kept_if_both_are_named():

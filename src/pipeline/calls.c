@@ -201,6 +201,16 @@ szgpu_status szg_check_decoder(szgpu_ctx *ctx, const szg_header *header) {
                   refusal, szg_decoder_name(decoder));
 }
 
+szgpu_status szg_check_apart(szgpu_ctx *ctx, const void *field, uint64_t field_bytes,
+                             const void *archive, uint64_t archive_bytes) {
+  uintptr_t const first = (uintptr_t)field, second = (uintptr_t)archive;
+  bool const is_apart =
+      first < second ? second - first >= field_bytes : first - second >= archive_bytes;
+  if (is_apart) return SZGPU_OK;
+  return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
+                  "the field and the archive share memory: give each its own");
+}
+
 szgpu_status szg_check_alignment(szgpu_ctx *ctx, szgpu_dtype dtype, const void *field) {
   if ((uintptr_t)field % szg_dtype_bytes(dtype) == 0) return SZGPU_OK;
   return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the field is not aligned as its values must be");
