@@ -312,8 +312,8 @@ static void merge_lengths(const uint64_t *rising, uint32_t leaf_count, int longe
   static merge_item items[2][MOST_ITEMS];
   uint32_t item_count = 0;
   for (int level = 0; level < longest_code; level++)
-    item_count = merge_items(rising, leaf_count, items[level % 2], item_count,
-                             items[(level + 1) % 2]);
+    item_count =
+        merge_items(rising, leaf_count, items[level % 2], item_count, items[(level + 1) % 2]);
   memset(lengths, 0, MOST_MERGED);
   for (uint32_t i = 0; i < 2 * leaf_count - 2; i++)
     for (int leaf = 0; leaf < MOST_MERGED; leaf++)

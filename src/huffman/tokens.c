@@ -13,7 +13,7 @@
 
 /* Counts of a book's symbols, zeros too, in lanes of 2^g groups. */
 SZG_INLINE void find_counts(const szg_tokens_tally *tally, uint32_t g, uint32_t mode, uint32_t book,
-                        uint64_t *counts) {
+                            uint64_t *counts) {
   szg_tokens_book_kind const kind = szg_tokens_book_kind_of(book);
   const uint64_t *const counted = szg_tokens_counted(tally, mode, book);
   uint64_t sum = 0;
