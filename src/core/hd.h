@@ -17,6 +17,16 @@
 #define SZG_HD static inline
 #endif
 
+/* For rules of a few operations: they become part of their caller before it is optimized. */
+#define SZG_HD_INLINE SZG_HD __attribute__((always_inline))
+
+/* The name of a function for numbers of so many bits: C++ tells them apart by their arguments. */
+#ifdef __cplusplus
+#define SZG_OF_WIDTH(name, bits) name
+#else
+#define SZG_OF_WIDTH(name, bits) name##_##bits
+#endif
+
 /* These enclose the declarations of every header that .cu files include too. */
 #ifdef __cplusplus
 #define SZG_C_BEGIN extern "C" {
@@ -57,6 +67,14 @@ SZG_HD double szg_limit_f64(double x, double least, double greatest) {
 }
 
 /* The high half of the product. */
+#ifdef __CUDA_ARCH__
+SZG_HD int32_t szg_mul_high_i32(int32_t a, int32_t b) { return __mulhi(a, b); }
+SZG_HD int64_t szg_mul_high_i64(int64_t a, int64_t b) { return __mul64hi(a, b); }
+#else
+__extension__ typedef __int128 szg_int128;
+SZG_HD int32_t szg_mul_high_i32(int32_t a, int32_t b) { return (int32_t)((int64_t)a * b >> 32); }
+SZG_HD int64_t szg_mul_high_i64(int64_t a, int64_t b) { return (int64_t)((szg_int128)a * b >> 64); }
+#endif
 SZG_HD uint64_t szg_mul_high_u64(uint64_t a, uint64_t b) {
   uint64_t const low_low = (a & UINT32_MAX) * (b & UINT32_MAX);
   uint64_t const high_low = (a >> 32) * (b & UINT32_MAX) + (low_low >> 32);

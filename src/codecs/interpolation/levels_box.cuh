@@ -16,6 +16,7 @@
 #define SZG_LEVELS_BOX_CUH
 
 #include "codecs/interpolation/levels_job.cuh"
+#include "codecs/interpolation/levels_stencil.cuh"
 
 namespace szg {
 
@@ -59,45 +60,16 @@ struct AxisCounts {
         odd(extent / 2) {}
 };
 
-/* ---- stencils ---- */
-
-/* Between even point `index` of `count` along an axis and the next one: which points are there. */
-struct Neighbours {
-  bool has_left, has_both, has_right;
-
-  template <class Index>
-  __device__ __forceinline__ Neighbours(Index index, Index count)
-      : has_left(index >= 1), has_both(index + 1 < count), has_right(index + 2 < count) {}
-};
-
-/* The sum over the stencil, in sixteenths; both neighbours are there. w(i): the value i even points
- * after the one before. */
-template <class Unsigned, class Values>
-__device__ __forceinline__ Unsigned sum_stencil(bool is_linear, const Neighbours &at, Values w) {
-  Unsigned const b = w(0), c = w(1);
-  if (is_linear || (!at.has_left && !at.has_right)) return (b + c) * 8;
-  if (at.has_left && at.has_right) return (b + c) * 9 - (w(-1) + w(2));
-  return at.has_right ? b * 6 + c * 12 - w(2) * 2 : b * 12 + c * 6 - w(-1) * 2;
-}
-
-/* The same for one odd axis, along which the next neighbour may be missing. */
-template <class Unsigned, class Values>
-__device__ __forceinline__ Unsigned sum_single(bool is_linear, const Neighbours &at, Values w) {
-  if (at.has_both) return sum_stencil<Unsigned>(is_linear, at, w);
-  return at.has_left ? w(0) * 24 - w(-1) * 8 : w(0) * 16;
-}
+/* ---- predictions ---- */
 
 /* The prediction from a sum over stencils along axis_count axes. */
 template <class A>
 __device__ __forceinline__ typename A::Unsigned finish(bool is_clamped, uint32_t axis_count,
                                                        typename A::Unsigned sum) {
-  typedef typename A::Point Point;
-  constexpr Point kLimit = (Point)1 << A::kLimitBits;
-  Point const p = axis_count == 1   ? (Point)(sum + 8) >> 4
-                  : axis_count == 2 ? (Point)(sum + 16) >> 5
-                                    : (Point)(A::sixth(sum) + 4) >> 3;
-  if (!is_clamped) return (typename A::Unsigned)p;
-  return (typename A::Unsigned)(p < -kLimit ? -kLimit : p > kLimit ? kLimit : p);
+  constexpr typename A::Point kLimit = (typename A::Point)1 << A::kLimitBits;
+  typename A::Unsigned const prediction = szg_predict(axis_count, sum);
+  if (!is_clamped) return prediction;
+  return szg_clamp_prediction(kLimit, prediction);
 }
 
 /* ---- the box ---- */
@@ -182,20 +154,20 @@ struct LevelsBox {
     if (used & SZG_AXIS_X) {
       const Unsigned *const at = row_of(m ^ SZG_AXIS_X, z, y) + i;
       sum += both ? sum_stencil<Unsigned>(job.is_linear, along_x, [&](int32_t n) { return at[n]; })
-                  : *at * 16;
+                  : szg_sum_one(*at);
     }
     if (used & SZG_AXIS_Y) {
       const Unsigned *const at = row_of(m ^ SZG_AXIS_Y, z, y) + i;
       sum += both ? sum_stencil<Unsigned>(job.is_linear, along_y,
                                           [&](int32_t n) { return at[n * SZG_LEVELS_ROW]; })
-                  : *at * 16;
+                  : szg_sum_one(*at);
     }
     if (used & SZG_AXIS_Z) {
       const Unsigned *const at = row_of(m ^ SZG_AXIS_Z, z, y) + i;
       int32_t const pitch = (int32_t)rows.pitch[m ^ SZG_AXIS_Z] * SZG_LEVELS_ROW;
       sum += both ? sum_stencil<Unsigned>(job.is_linear, along_z,
                                           [&](int32_t n) { return at[n * pitch]; })
-                  : *at * 16;
+                  : szg_sum_one(*at);
     }
     return finish<A>(job.is_clamped, (uint32_t)__popc((int)used), sum);
   }

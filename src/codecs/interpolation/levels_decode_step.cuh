@@ -259,6 +259,7 @@ struct AnyDecodeStep {
     target.store(z, y, even, odd);
   }
 
+  __device__ __forceinline__ bool gives_up() const { return false; }
   __device__ __forceinline__ void copy(int, uint32_t *) const {}
   __device__ __forceinline__ void start(uint32_t *) const {}
   __device__ __forceinline__ void load_rows(bool, bool) const {}

@@ -117,6 +117,7 @@ struct EdgeEncodeStep {
     end_copies();
   }
 
+  __device__ __forceinline__ bool gives_up() const { return false; }
   __device__ __forceinline__ void copy(int, uint32_t *) const {}
   __device__ __forceinline__ void start(uint32_t *stage) {
     planes = stage + kSlots * kSlotWords;
@@ -161,8 +162,8 @@ struct EdgeEncodeStep {
     bool const is_fill = coder.lattice.has_fill && coder.is_fill(value);
     bool const has_point = !coder.is_none(none) && !is_fill;
     uint32_t const excess = point - predicted;
-    uint32_t const code =
-        kBytes == 1 ? shift_down(excess + coder.half, coder.log2) : coder.divide(excess);
+    uint32_t const code = kBytes == 1 ? (uint32_t)((int32_t)(excess + coder.half) >> coder.log2)
+                                      : coder.divide(excess);
     four[j] = exists && has_point ? code : 0;
     if (exists && !has_point) missing |= bit;
     beyond |= code_excess<kBytes>(four[j]);

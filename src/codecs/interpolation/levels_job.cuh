@@ -9,6 +9,7 @@
 
 #include "codecs/interpolation/levels_cuda.h"
 #include "codecs/interpolation/levels_lattice.cuh"
+#include "codecs/interpolation/levels_stencil_core.h"
 #include "container/format.h"
 #include "core/cuda_check.cuh"
 #include "core/device.h"
@@ -93,18 +94,8 @@ struct LevelsGrid {
     z_stride = levels.z_stride * (axis_count == 3 ? stage.spacing : 1);
     y_stride = levels.y_stride * (axis_count >= 2 ? stage.spacing : 1);
     x_stride = stage.spacing;
-    for (uint32_t both = 0; both < 8; both++) used[both] = used_among(levels.ranks, both);
-  }
-
- private:
-  /* Those of the greatest rank. */
-  static uint8_t used_among(const uint8_t *ranks, uint32_t both) {
-    uint32_t greatest = 0, axes = 0;
-    for (uint32_t axis = 0; axis < 3; axis++)
-      if (both >> axis & 1 && ranks[axis] > greatest) greatest = ranks[axis];
-    for (uint32_t axis = 0; axis < 3; axis++)
-      if (both >> axis & 1 && ranks[axis] == greatest) axes |= 1u << axis;
-    return (uint8_t)axes;
+    for (uint32_t both = 0; both < 8; both++)
+      used[both] = (uint8_t)szg_ranked_axes(both, levels.ranks);
   }
 };
 

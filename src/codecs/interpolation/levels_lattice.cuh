@@ -17,21 +17,12 @@ struct NarrowPoints {
   typedef int32_t Point;
   typedef uint32_t Unsigned;
   static constexpr int kLimitBits = SZG_LEVELS_LIMIT_BITS;
-
-  /* floor(sum * M / 2^32), nearly a sixth */
-  static __device__ __forceinline__ Unsigned sixth(Unsigned sum) {
-    return (Unsigned)__mulhi((int)sum, 0x2AAAAAAB);
-  }
 };
 
 struct WidePoints {
   typedef int64_t Point;
   typedef uint64_t Unsigned;
   static constexpr int kLimitBits = SZG_LEVELS_WIDE_LIMIT_BITS;
-
-  static __device__ __forceinline__ Unsigned sixth(Unsigned sum) {
-    return (Unsigned)__mul64hi((long long)sum, 0x2AAAAAAAAAAAAAABll);
-  }
 };
 
 __device__ __forceinline__ uint64_t low_bits_f64(const szg_levels_lattice &k, double x) {

@@ -28,7 +28,7 @@
  *   settle<kClass>(j, predicted, is_coded)  the lattice value of row j of 4; not coded: a far plane
  *   end_class<kClass>(pair, is_coded)       its four points are settled
  *   store(z, y, even, odd)                  two neighbours of the tile
- *   gives_up()                              full tiles: the steps that follow are of no use
+ *   gives_up()                              the steps that follow are of no use
  */
 #ifndef SZG_LEVELS_MARCH_CUH
 #define SZG_LEVELS_MARCH_CUH
@@ -64,14 +64,13 @@ struct FullMarch {
   const uint32_t *pieces[kIsInner ? 1 : kPieces]; /* of this lane, in the tile's first plane */
 
   uint32_t lane;
-  StencilWeights single_x, box_x;
-  PairRounding pair;
-  TripleRounding triple;
+  StencilWeights single_x, box_x; /* along x */
+  StencilWeights middle, at_end;  /* along y and z; at_end: at the beginning, from there inwards */
+  szg_pair_rounding pair;
+  szg_triple_rounding triple;
   /* Unless kIsPlain: */
-  uint32_t near, far;                   /* weights of stencils in the middle */
-  uint32_t end_w[3];                    /* of those at an end, from it inwards */
   uint32_t xy[2], xz[2], yz[2], xyz[3]; /* 1: the class uses the axis */
-  PairRounding xz_rounding, yz_rounding;
+  szg_pair_rounding xz_rounding, yz_rounding;
 
   /* Of each column: the value in the plane before; 9 times it less the one before that; and the sum
    * of the stencil between these two without the plane to come. */
@@ -92,12 +91,10 @@ struct FullMarch {
         planes_left(level.coarse_z - tile.z / 2),
         rows_left(level.coarse_y - tile.y / 2),
         lane(step_.lane),
-        pair(2),
-        triple(3),
-        near(9),
-        far(0u - 1),
-        xz_rounding(2),
-        yz_rounding(2) {
+        pair(szg_pair_rounding_of(2)),
+        triple(szg_triple_rounding_of(3)),
+        xz_rounding(pair),
+        yz_rounding(pair) {
     uint32_t const x = tile.x / 2;
     if (Step::kPins) {
       uint32_t address = shared_address(stage);
@@ -129,13 +126,12 @@ struct FullMarch {
     single_x = single_weights(is_linear(), Neighbours(x + lane, level.coarse_x));
     box_x = box_weights(is_linear(), Neighbours(lane, even_points));
     bool const has_x = lane + 1 < even_points;
+    middle = box_weights(is_linear(), Neighbours(true, true));
+    at_end = box_weights(is_linear(), Neighbours(false, true));
     if (kIsPlain) {
-      pair = PairRounding(has_x ? 2 : 1);
-      triple = TripleRounding(has_x ? 3 : 2);
+      pair = szg_pair_rounding_of(has_x ? 2 : 1);
+      triple = szg_triple_rounding_of(has_x ? 3 : 2);
     } else {
-      near = is_linear() ? 8 : 9, far = is_linear() ? 0 : 0u - 1;
-      end_w[0] = is_linear() ? 8 : 6, end_w[1] = is_linear() ? 8 : 12,
-      end_w[2] = is_linear() ? 0 : 0u - 2;
       uint32_t const x_axis = has_x ? SZG_AXIS_X : 0;
       uint32_t const in_xy = level.used[SZG_AXIS_Y | x_axis];
       uint32_t const in_xz = level.used[SZG_AXIS_Z | x_axis];
@@ -145,10 +141,10 @@ struct FullMarch {
       xz[0] = in_xz & 1, xz[1] = in_xz >> 2;
       yz[0] = in_yz >> 1 & 1, yz[1] = in_yz >> 2;
       xyz[0] = in_xyz & 1, xyz[1] = in_xyz >> 1 & 1, xyz[2] = in_xyz >> 2;
-      pair = PairRounding((uint32_t)__popc((int)in_xy));
-      xz_rounding = PairRounding((uint32_t)__popc((int)in_xz));
-      yz_rounding = PairRounding((uint32_t)__popc((int)in_yz));
-      triple = TripleRounding((uint32_t)__popc((int)in_xyz));
+      pair = szg_pair_rounding_of((uint32_t)__popc((int)in_xy));
+      xz_rounding = szg_pair_rounding_of((uint32_t)__popc((int)in_xz));
+      yz_rounding = szg_pair_rounding_of((uint32_t)__popc((int)in_yz));
+      triple = szg_triple_rounding_of((uint32_t)__popc((int)in_xyz));
     }
     if (Step::kPins) /* they are made anew in each step otherwise */
       asm volatile(""
@@ -187,45 +183,37 @@ struct FullMarch {
   __device__ __forceinline__ bool is_last_z() const { return !kIsInner && planes_left == kPairs; }
   __device__ __forceinline__ bool is_last_y() const { return !kIsInner && rows_left == 4; }
 
-  /* What follows three values at an end, from the inside outwards: the sum over the stencil between
-   * the second and the third becomes that of the end. */
-  static __device__ __forceinline__ uint32_t ghost(uint32_t first, uint32_t second,
-                                                   uint32_t third) {
-    return first + 3 * (third - second);
-  }
   /* Rows -1 to 5 of a plane of the coarser grid. */
   __device__ __forceinline__ void set_ghost_rows(uint32_t *rows) const {
     if (kIsInner) return;
-    if (is_first_y) rows[0] = ghost(rows[3], rows[2], rows[1]);
-    if (rows_left == 5) rows[6] = ghost(rows[3], rows[4], rows[5]);
-    if (is_last_y()) { /* row 5 makes the last sum 24 and -8 sixteenths of rows 3 and 2 */
-      rows[5] = is_linear() ? 2 * rows[4] - rows[3] : ghost(rows[2], rows[3], rows[4]);
-      rows[6] = 9 * rows[5] - 15 * rows[4] + 7 * rows[3];
+    if (is_first_y) rows[0] = szg_ghost(rows[3], rows[2], rows[1]);
+    if (rows_left == 5) rows[6] = szg_ghost(rows[3], rows[4], rows[5]);
+    if (is_last_y()) {
+      rows[5] =
+          is_linear() ? szg_ghost_linear(rows[3], rows[4]) : szg_ghost(rows[2], rows[3], rows[4]);
+      rows[6] = szg_ghost_beyond(rows[3], rows[4], rows[5]);
     }
   }
   /* The row of the box behind its last one. */
   __device__ __forceinline__ void set_ghost_row(uint32_t *rows) const {
-    if (is_last_y()) rows[4] = ghost(rows[1], rows[2], rows[3]);
+    if (is_last_y()) rows[4] = szg_ghost(rows[1], rows[2], rows[3]);
   }
 
   /* ---- sums ---- */
 
-  /* over the box along x, and `start` */
-  __device__ __forceinline__ uint32_t sum_x(uint32_t value, uint32_t start) const {
+  /* over the box along x */
+  __device__ __forceinline__ uint32_t sum_x(uint32_t value) const {
     uint32_t const left = __shfl_up_sync(kAllLanes, value, 1);
     uint32_t const right = __shfl_down_sync(kAllLanes, value, 1);
     uint32_t const second = __shfl_down_sync(kAllLanes, value, 2);
-    return box_x.w[0] * left +
-           (box_x.w[1] * value + (box_x.w[2] * right + (box_x.w[3] * second + start)));
+    return box_x.w[0] * left + (box_x.w[1] * value + (box_x.w[2] * right + box_x.w[3] * second));
   }
   __device__ __forceinline__ uint32_t sum_middle(uint32_t before, uint32_t at, uint32_t next,
                                                  uint32_t second) const {
-    if (kIsPlain) return 9 * (at + next) - (before + second);
-    return near * (at + next) + far * (before + second);
+    return middle.w[1] * (at + next) + middle.w[0] * (before + second);
   }
   __device__ __forceinline__ uint32_t sum_end(uint32_t end, uint32_t next, uint32_t second) const {
-    if (kIsPlain) return 6 * end + 12 * next - 2 * second;
-    return end_w[0] * end + end_w[1] * next + end_w[2] * second;
+    return at_end.w[1] * end + at_end.w[2] * next + at_end.w[3] * second;
   }
   /* along y, between rows 2 j and 2 j + 2 of the box */
   __device__ __forceinline__ uint32_t sum_y(const uint32_t *rows, int j) const {
@@ -240,28 +228,27 @@ struct FullMarch {
     return clamp_prediction<kCodeBytes>(prediction);
   }
   __device__ __forceinline__ uint32_t predict_single(uint32_t sum) const {
-    return clamp(shift_down(sum + 8, 4));
+    return clamp(szg_predict(1, sum));
   }
-  __device__ __forceinline__ uint32_t predict_xy(uint32_t odd_y, uint32_t along_y) const {
-    if (kIsPlain) return clamp(pair.finish(sum_x(odd_y, pair.half) + along_y));
-    return clamp(pair.finish(xy[0] * sum_x(odd_y, 0) + (xy[1] * along_y + pair.half)));
+  /* From the sums along axes with both neighbours. */
+  __device__ __forceinline__ uint32_t join_xy(uint32_t along_x, uint32_t along_y) const {
+    if (kIsPlain) return szg_round_pair(pair, along_x + along_y + pair.half);
+    return szg_round_pair(pair, xy[0] * along_x + (xy[1] * along_y + pair.half));
   }
-  __device__ __forceinline__ uint32_t predict_xz(uint32_t odd_z, uint32_t along_z) const {
-    if (kIsPlain) return clamp(pair.finish(sum_x(odd_z, pair.half) + along_z));
-    return clamp(
-        xz_rounding.finish(xz[0] * sum_x(odd_z, 0) + (xz[1] * along_z + xz_rounding.half)));
+  __device__ __forceinline__ uint32_t join_xz(uint32_t along_x, uint32_t along_z) const {
+    if (kIsPlain) return szg_round_pair(pair, along_x + along_z + pair.half);
+    return szg_round_pair(xz_rounding, xz[0] * along_x + (xz[1] * along_z + xz_rounding.half));
   }
-  __device__ __forceinline__ uint32_t predict_yz(uint32_t along_y, uint32_t along_z) const {
-    if (kIsPlain) return clamp(shift_down(along_y + along_z + 16, 5));
-    return clamp(yz_rounding.finish(yz[0] * along_y + (yz[1] * along_z + yz_rounding.half)));
+  __device__ __forceinline__ uint32_t join_yz(uint32_t along_y, uint32_t along_z) const {
+    if (kIsPlain) return szg_predict(2, along_y + along_z);
+    return szg_round_pair(yz_rounding, yz[0] * along_y + (yz[1] * along_z + yz_rounding.half));
   }
-  __device__ __forceinline__ uint32_t predict_xyz(uint32_t odd_yz, uint32_t along_y,
-                                                  uint32_t along_z) const {
-    if (kIsPlain) return clamp(triple.finish(sum_x(odd_yz, triple.half) + along_y + along_z));
-    uint32_t const sum = xyz[0] * sum_x(odd_yz, 0) + (xyz[1] * along_y + xyz[2] * along_z);
-    return clamp(triple.finish(sum + triple.half));
+  __device__ __forceinline__ uint32_t join_xyz(uint32_t along_x, uint32_t along_y,
+                                               uint32_t along_z) const {
+    if (kIsPlain) return szg_round_triple(triple, along_x + along_y + along_z + triple.half);
+    uint32_t const sum = xyz[0] * along_x + (xyz[1] * along_y + xyz[2] * along_z);
+    return szg_round_triple(triple, sum + triple.half);
   }
-
   /* At ends, where an axis has no next neighbour; both: the other axes of the class. Lane 31 has no
    * next neighbour along x either. */
   __device__ __forceinline__ uint32_t predict_end(uint32_t odd, uint32_t both,
@@ -273,22 +260,22 @@ struct FullMarch {
   /* Row j of a plane: odd along x and y. */
   __device__ __forceinline__ uint32_t predict_xy_at(int j, uint32_t odd_y,
                                                     const uint32_t *odd_x) const {
-    if (j < 3 || !is_last_y()) return predict_xy(odd_y, sum_y(odd_x, j));
-    return predict_end(SZG_AXIS_X | SZG_AXIS_Y, SZG_AXIS_X, {sum_x(odd_y, 0), 0, 0},
+    if (j < 3 || !is_last_y()) return clamp(join_xy(sum_x(odd_y), sum_y(odd_x, j)));
+    return predict_end(SZG_AXIS_X | SZG_AXIS_Y, SZG_AXIS_X, {sum_x(odd_y), 0, 0},
                        {odd_y, odd_x[3], 0});
   }
   /* Rows of an odd plane. kIsLast: no plane follows, and along_z is the neighbour before. */
   template <bool kIsLast>
   __device__ __forceinline__ uint32_t predict_xz_at(uint32_t odd_z, uint32_t along_z) const {
-    if (!kIsLast) return predict_xz(odd_z, along_z);
-    return predict_end(SZG_AXIS_X | SZG_AXIS_Z, SZG_AXIS_X, {sum_x(odd_z, 0), 0, 0},
+    if (!kIsLast) return clamp(join_xz(sum_x(odd_z), along_z));
+    return predict_end(SZG_AXIS_X | SZG_AXIS_Z, SZG_AXIS_X, {sum_x(odd_z), 0, 0},
                        {odd_z, 0, along_z});
   }
   template <bool kIsLast>
   __device__ __forceinline__ uint32_t predict_yz_at(int j, const uint32_t *odd_z,
                                                     uint32_t along_z) const {
     bool const has_y = j < 3 || !is_last_y();
-    if (!kIsLast && has_y) return predict_yz(sum_y(odd_z, j), along_z);
+    if (!kIsLast && has_y) return clamp(join_yz(sum_y(odd_z, j), along_z));
     uint32_t const both = (kIsLast ? 0 : SZG_AXIS_Z) | (has_y ? SZG_AXIS_Y : 0);
     return predict_end(SZG_AXIS_Y | SZG_AXIS_Z, both, {0, sum_y(odd_z, j), along_z},
                        {0, odd_z[j], along_z});
@@ -297,9 +284,9 @@ struct FullMarch {
   __device__ __forceinline__ uint32_t predict_xyz_at(int j, uint32_t odd_yz, const uint32_t *odd_xz,
                                                      uint32_t along_z) const {
     bool const has_y = j < 3 || !is_last_y();
-    if (!kIsLast && has_y) return predict_xyz(odd_yz, sum_y(odd_xz, j), along_z);
+    if (!kIsLast && has_y) return clamp(join_xyz(sum_x(odd_yz), sum_y(odd_xz, j), along_z));
     uint32_t const both = SZG_AXIS_X | (kIsLast ? 0 : SZG_AXIS_Z) | (has_y ? SZG_AXIS_Y : 0);
-    return predict_end(SZG_AXES_ALL, both, {sum_x(odd_yz, 0), sum_y(odd_xz, j), along_z},
+    return predict_end(SZG_AXES_ALL, both, {sum_x(odd_yz), sum_y(odd_xz, j), along_z},
                        {odd_yz, odd_xz[j], along_z});
   }
 
@@ -346,10 +333,12 @@ struct FullMarch {
     }
   }
 
-  /* The two planes before the one before. */
-  __device__ __forceinline__ uint32_t second_last(int j) const { return 9 * last[j] - last_two[j]; }
+  /* The two planes before the one before: what is missing in their sums. */
+  __device__ __forceinline__ uint32_t second_last(int j) const {
+    return szg_sum_cubic(last_two[j], last[j], 0, 0);
+  }
   __device__ __forceinline__ uint32_t third_last(int j) const {
-    return 9 * (last[j] + second_last(j)) - last_three[j];
+    return szg_sum_cubic(last_three[j], last[j], second_last(j), 0);
   }
   /* Plane i behind the last one of the box: ghosts, but for what the coarser grid has there. */
   __device__ __forceinline__ void set_behind(int i, const uint32_t *words, uint32_t *now) const {
@@ -357,46 +346,48 @@ struct FullMarch {
     bool const is_known = kIsInner || (uint32_t)i < planes_left;
 #pragma unroll
     for (int j = 0; j < kColumns; j++) {
-      now[j] = ghost(third_last(j), second_last(j), last[j]);
-      if (kPairs == 2 && i == 2 && (j >= 5 || is_first_z)) /* of two planes: the mean of both */
-        now[j] = 2 * last[j] - second_last(j);
+      now[j] = szg_ghost(third_last(j), second_last(j), last[j]);
+      if (i == 2 && (j >= 5 || is_first_z)) /* of two planes: the mean of both */
+        now[j] = szg_ghost_linear(second_last(j), last[j]);
       if (j < 5 && is_known) now[j] = known[(j + 1) * kMarchRow];
     }
   }
-  /* Behind the last plane of the grid, whose ghost the plane before is: for class 4 the sums, for
-   * others the values of the last plane. */
-  __device__ __forceinline__ void end_z(uint32_t *sums) const {
+  /* Step i, behind the last plane of the grid, whose ghost the plane before is: for class 4 the
+   * sums, for others the values of the last plane, which may be the first, too. */
+  __device__ __forceinline__ void end_z(int i, uint32_t *sums) const {
 #pragma unroll
-    for (int j = 0; j < kColumns; j++)
-      sums[j] = j < 5 ? 24 * second_last(j) - 8 * third_last(j) : second_last(j);
+    for (int j = 0; j < kColumns; j++) {
+      sums[j] = j < 5 ? szg_sum_beyond(second_last(j), third_last(j)) : second_last(j);
+      if (j < 5 && i == 2 && is_first_z) sums[j] = szg_sum_one(second_last(j));
+    }
   }
-  /* The same if frames are linear, where sums do not tell planes. At step kPairs the sums
-   * of the pair before are there; what the last pair needs takes their place. */
-  __device__ __forceinline__ void end_linear_z(int i, uint32_t *sums) {
+  /* The same if frames are linear, where sums do not tell planes. At step `planes` the sums of the
+   * pair before are there; what the last pair needs takes their place. */
+  __device__ __forceinline__ void end_linear_z(int i, int planes, uint32_t *sums) {
 #pragma unroll
     for (int j = 0; j < kColumns; j++) {
       sums[j] = last_three[j];
-      if (i == kPairs) last_three[j] = j < 5 ? 24 * last[j] + last_two[j] - sums[j] : last[j];
+      if (i != planes) continue;
+      uint32_t const single = i == 1 && is_first_z
+                                  ? szg_sum_one(last[j])
+                                  : szg_sum_beyond(last[j], 0) + last_two[j] - sums[j];
+      last_three[j] = j < 5 ? single : last[j];
     }
   }
 
   /* The sums along z between the two planes before, now that plane i is there. */
   __device__ __forceinline__ void sum_z(int i, const uint32_t *now, uint32_t *sums) {
 #pragma unroll
-    for (int j = 0; j < kColumns; j++)
-      sums[j] = kIsPlain ? last_three[j] - now[j] : last_three[j] + far * now[j];
-    if (i == 2 && (kIsPlain || far != 0)) { /* no plane before the two */
+    for (int j = 0; j < kColumns; j++) sums[j] = last_three[j] + middle.w[0] * now[j];
+    if (i == 2 && !is_linear()) { /* no plane before the two */
 #pragma unroll
       for (int j = 0; j < kColumns; j++)
-        if (j >= 5 || is_first_z) {
-          uint32_t const first = 9 * last[j] - last_two[j];
-          sums[j] -= 3 * (first - last[j]) + now[j];
-        }
+        if (j >= 5 || is_first_z) sums[j] -= szg_ghost(now[j], last[j], second_last(j));
     }
 #pragma unroll
     for (int j = 0; j < kColumns; j++) {
-      last_three[j] = (kIsPlain ? 9 : near) * now[j] + last_two[j];
-      last_two[j] = kIsPlain ? 9 * now[j] - last[j] : near * now[j] + far * last[j];
+      last_three[j] = middle.w[1] * now[j] + last_two[j];
+      last_two[j] = middle.w[1] * now[j] + middle.w[0] * last[j];
       last[j] = now[j];
     }
   }
@@ -440,6 +431,40 @@ struct FullMarch {
     }
   }
 
+  /* All steps. planes: even ones of the tile. */
+  template <class Form>
+  __device__ __forceinline__ void run_as(const Form &form, int planes, int last_step) {
+#pragma unroll 1
+    for (int i = 0; i <= last_step; i++) {
+      uint32_t *const words = slot(i);
+      await_copies<Step::kSlots - 2 + Step::kLateGroups>();
+      __syncwarp(); /* what all lanes have copied is there, and the slot before is free */
+      copy(i + Step::kSlots - 1);
+      step.begin(i, words + kMarchPlaneWords);
+      uint32_t now[kColumns], along_z[kColumns];
+      bool const is_behind = i >= planes && form.is_last_z();
+      bool const is_last = is_behind && i > planes;
+      if (is_behind && is_linear()) {
+        end_linear_z(i, planes, along_z);
+      } else if (is_last) {
+        end_z(i, along_z);
+      } else {
+        if (i <= kPairs && !is_behind)
+          settle_even_as(form, i, i < planes, words, now);
+        else
+          set_behind(i, words, now);
+        sum_z(i, now, along_z);
+      }
+      if (is_last)
+        settle_odd_as<true>(form, i - 2, along_z);
+      else if (i >= 2)
+        settle_odd_as<false>(form, i - 2, along_z);
+      if (step.gives_up()) i = last_step; /* a second way out of the loop would cost more */
+    }
+    await_copies<0>();
+    __syncwarp(); /* nobody needs the stage any more */
+  }
+
   /* The whole warp calls both. Shared memory may hold anything before, and does after. */
   __device__ __forceinline__ void begin() {
     for (int i = 0; i < Step::kSlots - 1; i++) copy(i);
@@ -452,34 +477,7 @@ struct FullMarch {
       for (int j = 0; j < 5; j++)
         if (kIsInner || (uint32_t)j < rows_left) last[j] = before[j * coarse_row];
     }
-#pragma unroll 1
-    for (int i = 0; i <= kPairs + 1; i++) {
-      uint32_t *const words = slot(i);
-      await_copies<Step::kSlots - 2 + Step::kLateGroups>();
-      __syncwarp(); /* what all lanes have copied is there, and the slot before is free */
-      copy(i + Step::kSlots - 1);
-      step.begin(i, words + kMarchPlaneWords);
-      uint32_t now[kColumns], along_z[kColumns];
-      bool const is_behind = i >= kPairs && is_last_z();
-      if (is_behind && is_linear()) {
-        end_linear_z(i, along_z);
-      } else if (is_behind && i > kPairs) {
-        end_z(along_z);
-      } else {
-        if (i <= kPairs && !is_behind)
-          settle_even_as(*this, i, i < kPairs, words, now);
-        else
-          set_behind(i, words, now);
-        sum_z(i, now, along_z);
-      }
-      if (is_behind && i > kPairs)
-        settle_odd_as<true>(*this, i - 2, along_z);
-      else if (i >= 2)
-        settle_odd_as<false>(*this, i - 2, along_z);
-      if (step.gives_up()) i = kPairs + 1; /* a second way out of the loop would cost more */
-    }
-    await_copies<0>();
-    __syncwarp(); /* nobody needs the stage any more */
+    run_as(*this, kPairs, kPairs + 1);
   }
 };
 

@@ -101,7 +101,7 @@ static uint32_t width_of(const szg_probe_run *run) {
 #define EXPONENT_BIAS 127
 #define LATTICE_F32 szg_levels_point_f32
 #define LATTICE_F64 szg_levels_point_f64
-#define SUFFIX i32
+#define SUFFIX 32
 #include "codecs/interpolation/levels_probe_rows.inc"
 
 #define DIVIDES(unit) false /* wide points are too large for it */
@@ -112,13 +112,13 @@ static uint32_t width_of(const szg_probe_run *run) {
 #define EXPONENT_BIAS 1023
 #define LATTICE_F32 szg_levels_point_f32_wide
 #define LATTICE_F64 szg_levels_point_f64_wide
-#define SUFFIX i64
+#define SUFFIX 64
 #include "codecs/interpolation/levels_probe_rows.inc"
 
 struct szg_probe_work {
   union {
-    probe_rows_i32 i32;
-    probe_rows_i64 i64;
+    probe_rows_32 i32;
+    probe_rows_64 i64;
   } rows;
   union {
     entry_counts entries;
@@ -139,9 +139,9 @@ static szgpu_status rank_run(void *job_pointer, uint64_t i, int worker) {
   const probe_job *const job = job_pointer;
   szg_probe_work *const work = &job->workers[worker];
   if (job->source->lattice.is_wide)
-    rank_run_i64(job, i, &work->rows.i64, &work->counts.entries);
+    rank_run_64(job, i, &work->rows.i64, &work->counts.entries);
   else
-    rank_run_i32(job, i, &work->rows.i32, &work->counts.entries);
+    rank_run_32(job, i, &work->rows.i32, &work->counts.entries);
   return SZGPU_OK;
 }
 
@@ -149,9 +149,9 @@ static szgpu_status cost_run(void *job_pointer, uint64_t i, int worker) {
   const probe_job *const job = job_pointer;
   szg_probe_work *const work = &job->workers[worker];
   if (job->source->lattice.is_wide)
-    cost_run_i64(job, i, &work->rows.i64, &work->counts.way);
+    cost_run_64(job, i, &work->rows.i64, &work->counts.way);
   else
-    cost_run_i32(job, i, &work->rows.i32, &work->counts.way);
+    cost_run_32(job, i, &work->rows.i32, &work->counts.way);
   return SZGPU_OK;
 }
 
@@ -245,9 +245,9 @@ static uint32_t find_fold(const szg_probe_source *source, szg_fold_work *work) {
   if (most < 2) return 0;
   memset(work->scores, 0, sizeof work->scores);
   if (source->lattice.is_wide)
-    score_folds_i64(source, most, work->points.i64, work->has.i64, work->scores);
+    score_folds_64(source, most, work->points.i64, work->has.i64, work->scores);
   else
-    score_folds_i32(source, most, work->points.i32, work->has.i32, work->scores);
+    score_folds_32(source, most, work->points.i32, work->has.i32, work->scores);
   uint32_t least = work->scores[1];
   for (uint64_t fold = 2; fold <= most; fold++)
     if (work->scores[fold] < least) least = work->scores[fold];

@@ -14,7 +14,10 @@
 #ifndef SZG_LEVELS_PROBE_CUH
 #define SZG_LEVELS_PROBE_CUH
 
+#include <type_traits>
+
 #include "codecs/interpolation/levels_probe_core.h"
+#include "codecs/interpolation/levels_stencil.cuh"
 
 namespace szg {
 
@@ -38,11 +41,12 @@ struct Sampled {
 /* Sixteen times the prediction along one axis. Both near neighbours exist. */
 template <class Point>
 __device__ __forceinline__ Point stencil_of(const Taps<Point> &taps, bool is_linear) {
-  Point const a = taps.at[0], b = taps.at[1], c = taps.at[2], d = taps.at[3];
-  Point const near_sum = b + c;
-  if (is_linear || (!taps.has[0] && !taps.has[3])) return 8 * near_sum;
-  if (taps.has[0] && taps.has[3]) return 9 * near_sum - a - d;
-  return taps.has[3] ? 6 * near_sum + 6 * c - 2 * d : 6 * near_sum + 6 * b - 2 * a;
+  typedef typename std::make_unsigned<Point>::type Unsigned;
+  Unsigned const a = (Unsigned)taps.at[0], b = (Unsigned)taps.at[1], c = (Unsigned)taps.at[2],
+                 d = (Unsigned)taps.at[3];
+  if (is_linear || (!taps.has[0] && !taps.has[3])) return (Point)szg_sum_linear(b, c);
+  if (taps.has[0] && taps.has[3]) return (Point)szg_sum_cubic(a, b, c, d);
+  return (Point)(taps.has[3] ? szg_sum_end(b, c, d) : szg_sum_end(c, b, a));
 }
 
 /* The code of a point predicted along the axes `used` with these sums of their stencils. */
@@ -53,24 +57,18 @@ __device__ __forceinline__ Point code_of(Point point, const Point *sums, uint32_
 #pragma unroll
   for (uint32_t axis = 0; axis < 3; axis++)
     if (used >> axis & 1) sum += sums[axis];
-  uint32_t const count = szg_probe_axes_in(used);
-  Point const prediction = count == 1   ? (sum + 8) >> 4
-                           : count == 2 ? (sum + 16) >> 5
-                                        : (sum + 24) / 48;
+  Point const prediction = szg_predict_sampled(szg_probe_axes_in(used), sum);
   return (point - prediction + ((Point)1 << unit_bits >> 1)) >> unit_bits;
 }
 
-/* The neighbours that a point of a class with several axes is predicted from: none beyond its tile
- * and the tile's far planes, of which x has none. The point stands for one that is odd along the
- * axis. A near neighbour along x that the tile lacks is let be: one point in 32 is concerned. */
+/* Leaves the neighbours that a point of a class with several axes is predicted from. */
 template <class Point>
 __device__ __forceinline__ void keep_in_tile(uint32_t axis_count, uint32_t axis, uint32_t scale,
                                              uint32_t coordinate, Taps<Point> *taps) {
   uint32_t const extent = szg_level_tile_extent(axis_count, axis, (uint64_t)1 << scale);
-  uint32_t const odd = (coordinate >> scale | 1) % extent;
-  uint32_t const last = axis == 0 ? extent - 1 : extent;
-  taps->has[0] = taps->has[0] && odd >= 3;
-  taps->has[3] = taps->has[3] && odd + 3 <= last;
+  uint32_t const odd = szg_probe_odd(coordinate, scale, extent);
+  taps->has[0] = taps->has[0] && szg_probe_has_before(odd);
+  taps->has[3] = taps->has[3] && szg_probe_has_after(odd, axis, extent);
 }
 
 /* Neighbours as if they were restored with this unit: multiples of it. The quotient is rounded by

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "codecs/interpolation/levels.h"
+#include "codecs/interpolation/levels_stencil_core.h"
 #include "core/hd.h"
 #include "core/tiles.h"
 
@@ -112,21 +113,24 @@ SZG_HD uint32_t szg_probe_axes_in(uint32_t set) {
   return (set & 1) + (set >> 1 & 1) + (set >> 2 & 1);
 }
 
-/* The axes of `set` that are used: those of the greatest rank. */
-SZG_HD uint32_t szg_ranked_axes(uint32_t set, const uint8_t *ranks) {
-  uint32_t greatest = 0, used = 0;
-  for (uint32_t axis = 0; axis < 3; axis++)
-    if (set >> axis & 1 && ranks[axis] > greatest) greatest = ranks[axis];
-  for (uint32_t axis = 0; axis < 3; axis++)
-    if (set >> axis & 1 && ranks[axis] == greatest) used |= 1u << axis;
-  return used;
-}
-
 /* A point may stand for one of any class, except along a line of values, folded or not: there a
  * pattern often repeats every few values, and a point of class `set` must be odd along x or not, as
  * the class says. */
 SZG_HD bool szg_probe_fits(bool is_line, uint32_t set, uint64_t x, uint32_t scale) {
   return !is_line || x % ((uint64_t)2 << scale) == (uint64_t)(set & 1) << scale;
+}
+
+/* A point of a class with several axes has no neighbours beyond its tile and the tile's far planes,
+ * of which x has none. It stands for one that is odd along the axis, at this place in a tile of
+ * `extent`, a power of 2. A near neighbour along x that the tile lacks is let be: one point in 32
+ * is concerned. */
+SZG_HD_INLINE uint32_t szg_probe_odd(uint32_t coordinate, uint32_t scale, uint32_t extent) {
+  return (coordinate >> scale | 1) & (extent - 1);
+}
+/* Whether the neighbours 3 spacings away are in the tile's box. */
+SZG_HD_INLINE bool szg_probe_has_before(uint32_t odd) { return odd >= 3; }
+SZG_HD_INLINE bool szg_probe_has_after(uint32_t odd, uint32_t axis, uint32_t extent) {
+  return odd + 3 <= (axis == 0 ? extent - 1 : extent);
 }
 
 /* Where codes of the class `set` are counted that are predicted along the axes `used`: those of

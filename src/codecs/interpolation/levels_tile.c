@@ -12,6 +12,7 @@
 
 #include "codecs/interpolation/levels.h"
 #include "codecs/interpolation/levels_lattice.h"
+#include "codecs/interpolation/levels_stencil_core.h"
 #include "container/format.h"
 #include "core/dispatch.h"
 
@@ -47,18 +48,6 @@ static unit_rule unit_rule_of(uint32_t unit) {
                           .inverse = 1.0f / (float)unit,
                           .is_power = (unit & (unit - 1)) == 0};
   return rule;
-}
-
-/* The axes used for a point that is odd along `odd` axes and has both neighbours along `both`. */
-static uint32_t used_axes(const szg_levels *levels, uint32_t odd, uint32_t both) {
-  uint32_t used = 0, greatest = 0;
-  for (uint32_t axis = 0; axis < 3; axis++) {
-    if (!(both >> axis & 1)) continue;
-    uint32_t const rank = levels->ranks[axis];
-    if (used == 0 || rank > greatest) used = 0, greatest = rank;
-    if (rank == greatest) used |= 1u << axis;
-  }
-  return used ? used : odd;
 }
 
 /* How many of the tile's points in its row (z, y) are values, and the index of the first. Fewer
@@ -125,23 +114,13 @@ SZG_INLINE int64_t divide_i64(int64_t a, unit_rule unit) {
 #define SUFFIX f64_wide
 #include "codecs/interpolation/levels_rows.inc"
 
-/* floor(S * M / 2^32), M = ceil(2^32 / 6), and the same for 64 bits. */
-SZG_INLINE int32_t sixth_i32(int32_t sum) { return (int32_t)(((int64_t)sum * 0x2AAAAAAB) >> 32); }
-
-__extension__ typedef __int128 int128;
-SZG_INLINE int64_t sixth_i64(int64_t sum) {
-  return (int64_t)(((int128)sum * 0x2AAAAAAAAAAAAAAB) >> 64);
-}
-
 #define POINT int32_t
 #define UPOINT uint32_t
-#define THIRD sixth_i32
 #define SUFFIX 32
 #include "codecs/interpolation/levels_predict.inc"
 
 #define POINT int64_t
 #define UPOINT uint64_t
-#define THIRD sixth_i64
 #define SUFFIX 64
 #include "codecs/interpolation/levels_predict.inc"
 

@@ -22,15 +22,11 @@ constexpr uint32_t kWarpTileX = 64, kWarpTileY = 8;
 template <uint32_t kCodeBytes>
 constexpr uint32_t kTilePairs = 8 / kCodeBytes;
 
-__device__ __forceinline__ uint32_t shift_down(uint32_t sum, uint32_t bits) {
-  return (uint32_t)((int32_t)sum >> bits);
-}
-
 /* Predictions of coarse levels are clamped. */
 template <uint32_t kCodeBytes>
 __device__ __forceinline__ uint32_t clamp_prediction(uint32_t prediction) {
   constexpr int32_t kLimit = 1 << SZG_LEVELS_LIMIT_BITS;
-  return kCodeBytes == 1 ? prediction : (uint32_t)min(max((int32_t)prediction, -kLimit), kLimit);
+  return kCodeBytes == 1 ? prediction : szg_clamp_prediction(kLimit, prediction);
 }
 
 /* `first` and `count` times so many bytes. */
@@ -249,54 +245,7 @@ struct WarpOrder {
   }
 };
 
-/* ---- stencils ---- */
-
-/* Of the even points one before, at, one after and two after an odd point's left neighbour. Those
- * that are not there have the weight 0. */
-struct StencilWeights {
-  uint32_t w[4];
-};
-
-/* Within a box; all 0 if the next neighbour is missing. */
-__device__ __forceinline__ StencilWeights box_weights(bool is_linear, const Neighbours &at) {
-  if (!at.has_both) return {{0, 0, 0, 0}};
-  if (is_linear || (!at.has_left && !at.has_right)) return {{0, 8, 8, 0}};
-  if (at.has_left && at.has_right) return {{0u - 1, 9, 9, 0u - 1}};
-  if (at.has_right) return {{0, 6, 12, 0u - 2}};
-  return {{0u - 2, 12, 6, 0}};
-}
-
-/* For one odd axis. */
-__device__ __forceinline__ StencilWeights single_weights(bool is_linear, const Neighbours &at) {
-  if (at.has_both) return box_weights(is_linear, at);
-  if (at.has_left) return {{0u - 8, 24, 0, 0}};
-  return {{0, 16, 0, 0}};
-}
-
-/* How the sum over the stencils of up to two axes becomes a prediction. */
-struct PairRounding {
-  uint32_t half, shift;
-
-  __device__ __forceinline__ explicit PairRounding(uint32_t axis_count)
-      : half(8 * axis_count), shift(3 + axis_count) {}
-  __device__ __forceinline__ uint32_t finish(uint32_t sum_and_half) const {
-    return shift_down(sum_and_half, shift);
-  }
-};
-
-/* Of up to three axes. With one or two, the product is floor(sum / 4). */
-struct TripleRounding {
-  uint32_t half, factor, after, shift;
-
-  __device__ __forceinline__ explicit TripleRounding(uint32_t axis_count)
-      : half(axis_count == 3 ? 0 : 8 * axis_count),
-        factor(axis_count == 3 ? 0x2AAAAAAB : 0x40000000),
-        after(axis_count == 3 ? 4 : 0),
-        shift(axis_count == 1 ? 2 : 3) {}
-  __device__ __forceinline__ uint32_t finish(uint32_t sum_and_half) const {
-    return shift_down((uint32_t)__mulhi((int)sum_and_half, (int)factor) + after, shift);
-  }
-};
+/* ---- predictions ---- */
 
 /* The prediction of a point that is odd along two or three axes. sums: along x, y, z, of which
  * those that are not odd do not matter; before: the value at the neighbour before, along each;
@@ -309,12 +258,8 @@ __device__ __forceinline__ uint32_t predict_any(const WarpLevel &level, uint32_t
   uint32_t sum = 0;
 #pragma unroll
   for (int axis = 0; axis < 3; axis++)
-    if (used >> axis & 1) sum += both & odd ? sums[axis] : 16 * before[axis];
-  uint32_t const count = (uint32_t)__popc((int)used);
-  if (count == 3)
-    return clamp_prediction<kCodeBytes>(shift_down((uint32_t)__mulhi((int)sum, 0x2AAAAAAB) + 4, 3));
-  PairRounding const rounding(count);
-  return clamp_prediction<kCodeBytes>(rounding.finish(sum + rounding.half));
+    if (used >> axis & 1) sum += both & odd ? sums[axis] : szg_sum_one(before[axis]);
+  return clamp_prediction<kCodeBytes>(szg_predict((uint32_t)__popc((int)used), sum));
 }
 
 } // namespace szg
