@@ -14,10 +14,17 @@
  * values have no lattice value, and those have code 0. */
 enum { SZG_TOKENS_MAGNITUDE_BITS = 24, SZG_TOKENS_WIDE_MAGNITUDE_BITS = 52 };
 
-/* Classes: two for each number of bits. */
+/* Classes: two for each number of bits. A magnitude is the class's top, and raw bits behind it. */
 SZG_HD uint32_t szg_token_raw_bits(uint32_t magnitude_class) { return 4 + magnitude_class / 2; }
+SZG_HD uint32_t szg_token_top(uint32_t magnitude_class) { return 2 + magnitude_class % 2; }
 SZG_HD uint64_t szg_token_base(uint32_t magnitude_class) {
-  return (uint64_t)(2 + magnitude_class % 2) << szg_token_raw_bits(magnitude_class);
+  return (uint64_t)szg_token_top(magnitude_class) << szg_token_raw_bits(magnitude_class);
+}
+
+/* Of the symbols of a class, the one of negative magnitudes is odd, counted from the first. */
+SZG_HD uint32_t szg_symbol_class(uint32_t symbol) { return (symbol - SZG_LEVELS_FIRST_CLASS) / 2; }
+SZG_HD uint32_t szg_symbol_is_negative(uint32_t symbol) {
+  return (symbol - SZG_LEVELS_FIRST_CLASS) % 2;
 }
 
 /* A value symbol and the bits that follow its code. */
@@ -60,9 +67,8 @@ SZG_HD szg_value_token szg_value_token_of(int64_t code, bool is_wide) {
 /* The code of a symbol that is neither direct nor the escape. In narrow frames only the low 32 bits
  * count, and codes are signed. */
 SZG_HD int64_t szg_class_code(uint32_t symbol, uint64_t raw, bool is_wide) {
-  uint32_t const place = symbol - SZG_LEVELS_FIRST_CLASS;
-  uint64_t const magnitude = szg_token_base(place / 2) + raw;
-  uint64_t const code = place % 2 ? 0 - magnitude : magnitude;
+  uint64_t const magnitude = szg_token_base(szg_symbol_class(symbol)) + raw;
+  uint64_t const code = szg_symbol_is_negative(symbol) ? 0 - magnitude : magnitude;
   return is_wide ? (int64_t)code : (int32_t)(uint32_t)code;
 }
 

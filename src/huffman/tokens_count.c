@@ -231,7 +231,7 @@ SZG_INLINE void add_symbols(const uint64_t *pairs, const uint64_t *in_pairs,
   for (uint32_t s = 0; s < SZG_LEVELS_VALUES; s++) tally->pair_values[s] += pair_values[s];
   for (uint32_t s = 0; s < SZG_LEVELS_VALUES; s++) tally->values[s] += in_pairs[s] + pair_values[s];
   for (uint32_t s = SZG_LEVELS_FIRST_CLASS; s < SZG_LEVELS_VALUE_ESCAPE; s++)
-    raw_bits += pair_values[s] * szg_token_raw_bits((s - SZG_LEVELS_FIRST_CLASS) / 2);
+    raw_bits += pair_values[s] * szg_token_raw_bits(szg_symbol_class(s));
   tally->pairs[SZG_LEVELS_PAIR_OF_ZEROS] = pairs_of_zeros;
   tally->values[0] = zeros;
   tally->raw_bits += raw_bits;

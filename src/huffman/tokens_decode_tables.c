@@ -42,7 +42,7 @@ static void find_windows(const uint8_t *lengths, uint32_t symbol_count, uint16_t
 /* code: the symbol's, as a number of `length` bits. */
 static uint32_t value_entry(uint32_t symbol, uint32_t length, uint32_t code) {
   bool const is_direct = symbol < SZG_LEVELS_FIRST_CLASS;
-  uint32_t const magnitude_class = is_direct ? 0 : (symbol - SZG_LEVELS_FIRST_CLASS) / 2;
+  uint32_t const magnitude_class = is_direct ? 0 : szg_symbol_class(symbol);
   uint32_t const raw_bits = is_direct ? 0 : szg_token_raw_bits(magnitude_class);
   if (symbol == SZG_LEVELS_VALUE_ESCAPE || raw_bits > SZG_ENTRY_NEAR_RAW_BITS)
     return symbol << 16 | SZG_ENTRY_FAR | length;

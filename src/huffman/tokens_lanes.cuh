@@ -62,7 +62,7 @@ struct LaneDecoder {
     }
     if (symbol == SZG_LEVELS_VALUE_ESCAPE)
       return kIsWide ? (int64_t)bits.take_long(64) : (int32_t)bits.take(32);
-    uint32_t const raw_bits = szg_token_raw_bits((symbol - SZG_LEVELS_FIRST_CLASS) / 2);
+    uint32_t const raw_bits = szg_token_raw_bits(szg_symbol_class(symbol));
     return szg_class_code(symbol, bits.take_long(raw_bits), kIsWide);
   }
 

@@ -42,7 +42,7 @@ static inline int64_t szg_take_far(const uint8_t *first_window, bool is_wide, ui
     uint64_t const bits = szg_take_bits(first_window, is_wide ? 64 : 32, position);
     return is_wide ? (int64_t)bits : (int32_t)(uint32_t)bits;
   }
-  uint32_t const raw_bits = szg_token_raw_bits((symbol - SZG_LEVELS_FIRST_CLASS) / 2);
+  uint32_t const raw_bits = szg_token_raw_bits(szg_symbol_class(symbol));
   return szg_class_code(symbol, szg_take_bits(first_window, raw_bits, position), is_wide);
 }
 

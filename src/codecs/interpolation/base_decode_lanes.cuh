@@ -30,13 +30,13 @@ struct BaseEntry {
       return (uint32_t)abs(value) << kTop | length << kLength | (value < 0 ? 1u << kSign : 0) |
              length;
     }
-    uint32_t const place = symbol - SZG_LEVELS_FIRST_CLASS;
-    uint32_t const raw_bits = szg_token_raw_bits(place / 2);
+    uint32_t const magnitude_class = szg_symbol_class(symbol);
+    uint32_t const raw_bits = szg_token_raw_bits(magnitude_class);
     if (symbol < SZG_LEVELS_FIRST_CLASS || symbol == SZG_LEVELS_VALUE_ESCAPE ||
         length + raw_bits > 31)
       return symbol << 16 | kRare | length;
-    return (2 + place / 2 % 2) << kTop | raw_bits << kRaw | length << kLength | place % 2 << kSign |
-           (length + raw_bits);
+    return szg_token_top(magnitude_class) << kTop | raw_bits << kRaw | length << kLength |
+           szg_symbol_is_negative(symbol) << kSign | (length + raw_bits);
   }
   /* The code of an entry that is not rare. window: from the symbol's code on. */
   static __device__ __forceinline__ uint32_t code_of(uint32_t entry, uint32_t window) {
@@ -117,7 +117,7 @@ struct BaseLane {
       return 0;
     }
     if (symbol == SZG_LEVELS_VALUE_ESCAPE) return bits.take(32);
-    uint32_t const raw_bits = szg_token_raw_bits((symbol - SZG_LEVELS_FIRST_CLASS) / 2);
+    uint32_t const raw_bits = szg_token_raw_bits(szg_symbol_class(symbol));
     uint64_t raw = bits.take(min(raw_bits, 32u));
     if (raw_bits > 32) raw = raw << (raw_bits - 32) | bits.take(raw_bits - 32);
     return (uint32_t)szg_class_code(symbol, raw, false);

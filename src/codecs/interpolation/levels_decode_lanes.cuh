@@ -106,19 +106,19 @@ struct ShortLane {
 
   /* The code of a rare entry, whose own bits are taken. */
   __device__ int32_t take_rare(uint32_t entry) {
-    uint32_t const symbol = entry >> 16, place = symbol - SZG_LEVELS_FIRST_CLASS;
+    uint32_t const symbol = entry >> 16, magnitude_class = szg_symbol_class(symbol);
     if (symbol == SZG_LEVELS_VALUE_ESCAPE) {
       uint32_t const code = bits.window();
       bits.position += 32;
       return (int32_t)code;
     }
-    uint32_t const raw_bits = szg_token_raw_bits(place / 2);
+    uint32_t const raw_bits = szg_token_raw_bits(magnitude_class);
     if (symbol < SZG_LEVELS_FIRST_CLASS || raw_bits > kMostRawBits) {
       has_declined = true;
       return 0;
     }
-    uint32_t const magnitude = ((2 + place / 2 % 2) << raw_bits) + bits.take(raw_bits);
-    return (int32_t)(place % 2 ? 0 - magnitude : magnitude);
+    uint32_t const magnitude = (szg_token_top(magnitude_class) << raw_bits) + bits.take(raw_bits);
+    return (int32_t)(szg_symbol_is_negative(symbol) ? 0 - magnitude : magnitude);
   }
   __device__ __forceinline__ int32_t take_value() {
     uint32_t const entry = entry_of(tables.values, bits.window());
