@@ -15,7 +15,7 @@
 /* ---- the head ---- */
 
 /* False: not a head, or one for another number of words. */
-static bool read_head(szg_tile_lanes *lanes, uint32_t word_count) {
+static bool read_head(szg_tokens_lanes *lanes, uint32_t word_count) {
   const uint8_t *const window = lanes->first_window;
   uint32_t position = 0;
   uint32_t const least = (uint32_t)szg_take_bits(window, SZG_LEVELS_LEAST_BITS, &position);
@@ -43,7 +43,7 @@ static bool read_head(szg_tile_lanes *lanes, uint32_t word_count) {
 /* ---- masks ---- */
 
 /* The octets that have codes. */
-SZG_INLINE uint32_t take_octets(const szg_tile_lanes *lanes, uint32_t *position, bool *is_bad) {
+SZG_INLINE uint32_t take_octets(const szg_tokens_lanes *lanes, uint32_t *position, bool *is_bad) {
   uint64_t const window = szg_reversed_window(lanes->first_window, *position);
   uint32_t const entry = lanes->decoder->octets[szg_prefix_of(window)];
   *position += szg_byte_entry_length(entry);
@@ -53,7 +53,7 @@ SZG_INLINE uint32_t take_octets(const szg_tile_lanes *lanes, uint32_t *position,
 }
 
 /* Finds the places that have codes, of groups with these octets. */
-SZG_INLINE void take_places(const szg_tile_lanes *lanes, uint32_t *octets, szg_group_turn *turn,
+SZG_INLINE void take_places(const szg_tokens_lanes *lanes, uint32_t *octets, szg_group_turn *turn,
                             bool *is_bad) {
   uint8_t open[SZG_LANES]; /* groups with more to come */
   uint32_t open_count = 0;
@@ -89,7 +89,7 @@ SZG_INLINE void take_places(const szg_tile_lanes *lanes, uint32_t *octets, szg_g
 
 /* Collects the next group of all lanes that have one, if it has codes other than 0. Other groups,
  * and those that lack some places, get codes 0. owners: the groups' lanes. */
-SZG_INLINE void find_groups(szg_tile_lanes *lanes, bool is_wide, uint32_t mode, uint32_t step,
+SZG_INLINE void find_groups(szg_tokens_lanes *lanes, bool is_wide, uint32_t mode, uint32_t step,
                             szg_group_turn *turn, uint8_t *owners, uint32_t *octets, bool *is_bad) {
   uint32_t const g = lanes->shape->lane_groups_log2;
   turn->count = 0;
@@ -114,13 +114,13 @@ SZG_INLINE void find_groups(szg_tile_lanes *lanes, bool is_wide, uint32_t mode, 
 }
 
 /* Decodes the next group of all lanes. */
-SZG_INLINE void take_groups(szg_tile_lanes *lanes, bool is_wide, uint32_t mode, uint32_t step,
+SZG_INLINE void take_groups(szg_tokens_lanes *lanes, bool is_wide, uint32_t mode, uint32_t step,
                             bool *is_bad) {
   szg_group_turn turn;
   uint8_t owners[SZG_LANES];
   uint32_t octets[SZG_LANES];
   find_groups(lanes, is_wide, mode, step, &turn, owners, octets, is_bad);
-  szg_tile_lanes const source = *lanes;
+  szg_tokens_lanes const source = *lanes;
   if (mode == SZG_LEVELS_MODE_MASKS) take_places(&source, octets, &turn, is_bad);
   if (mode == SZG_LEVELS_MODE_PAIRS)
     szg_take_pairs(&source, is_wide, &turn, is_bad);
@@ -140,7 +140,7 @@ SZG_INLINE void take_groups(szg_tile_lanes *lanes, bool is_wide, uint32_t mode, 
 }
 
 /* False: bits that are no codes, or lanes with too few or too many of them. */
-SZG_INLINE bool take_lanes(szg_tile_lanes *lanes, bool is_wide, uint32_t mode) {
+SZG_INLINE bool take_lanes(szg_tokens_lanes *lanes, bool is_wide, uint32_t mode) {
   bool is_bad = false;
   for (uint32_t step = 0; step < 1u << lanes->shape->lane_groups_log2; step++) {
     take_groups(lanes, is_wide, mode, step, &is_bad);
@@ -153,7 +153,7 @@ SZG_INLINE bool take_lanes(szg_tile_lanes *lanes, bool is_wide, uint32_t mode) {
   return !is_bad;
 }
 
-SZG_HOT static bool take_narrow_lanes(szg_tile_lanes *lanes) {
+SZG_HOT static bool take_narrow_lanes(szg_tokens_lanes *lanes) {
   if (lanes->decoder->mode == SZG_LEVELS_MODE_PLAIN)
     return take_lanes(lanes, false, SZG_LEVELS_MODE_PLAIN);
   if (lanes->decoder->mode == SZG_LEVELS_MODE_PAIRS)
@@ -161,7 +161,7 @@ SZG_HOT static bool take_narrow_lanes(szg_tile_lanes *lanes) {
   return take_lanes(lanes, false, SZG_LEVELS_MODE_MASKS);
 }
 
-SZG_HOT static bool take_wide_lanes(szg_tile_lanes *lanes) {
+SZG_HOT static bool take_wide_lanes(szg_tokens_lanes *lanes) {
   return take_lanes(lanes, true, lanes->decoder->mode);
 }
 
@@ -175,7 +175,8 @@ szgpu_status szg_tokens_decode_tile(const szg_tokens_decoder *decoder,
   if (word_count == 0) return SZGPU_OK;
   SZG_REQUIRE(decoder->mode != SZG_LEVELS_MODE_ZERO, SZGPU_BAD_DATA);
   SZG_REQUIRE(word_count <= szg_tokens_most_words(shape), SZGPU_BAD_DATA);
-  szg_tile_lanes lanes = {.decoder = decoder, .shape = shape, .existing = existing, .codes = codes};
+  szg_tokens_lanes lanes = {
+      .decoder = decoder, .shape = shape, .existing = existing, .codes = codes};
   lanes.lane_count = szg_tokens_lane_count(shape);
   lanes.first_window = szg_copy_reversed(words, word_count, work->bytes + SZG_TOKENS_OVERRUN);
   SZG_REQUIRE(read_head(&lanes, word_count), SZGPU_BAD_DATA);

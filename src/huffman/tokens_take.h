@@ -13,7 +13,7 @@ enum { SZG_TAKE_AT_ONCE = 4, SZG_TAKE_WINDOW_BITS = 57 };
 static_assert(SZG_TAKE_AT_ONCE * SZG_LEVELS_CODE_BITS <= SZG_TAKE_WINDOW_BITS, "pairs of a window");
 
 /* A tile during decoding. Lane l has the bits from positions[l] to ends[l] - 1. */
-typedef struct szg_tile_lanes {
+typedef struct szg_tokens_lanes {
   const szg_tokens_decoder *decoder;
   const szg_tokens_shape *shape;
   const uint64_t *existing;
@@ -21,7 +21,7 @@ typedef struct szg_tile_lanes {
   const uint8_t *first_window; /* of bit 0 */
   uint32_t lane_count, live;   /* bit l of live: lane l has bits */
   uint32_t positions[SZG_LANES], ends[SZG_LANES];
-} szg_tile_lanes;
+} szg_tokens_lanes;
 
 /* Of octets and masks; of values and pairs. */
 SZG_INLINE uint32_t szg_byte_entry_length(uint32_t entry) { return entry & SZG_ENTRY_LENGTH_MASK; }
@@ -62,7 +62,7 @@ SZG_INLINE int64_t szg_take_entry(const uint8_t *first_window, bool is_wide, uin
   return szg_near_code(entry, window);
 }
 
-SZG_INLINE int64_t szg_take_value(const szg_tile_lanes *lanes, bool is_wide, uint32_t *position,
+SZG_INLINE int64_t szg_take_value(const szg_tokens_lanes *lanes, bool is_wide, uint32_t *position,
                                   bool *is_bad) {
   uint64_t const window = szg_reversed_window(lanes->first_window, *position);
   uint32_t const entry = lanes->decoder->values[szg_prefix_of(window)];

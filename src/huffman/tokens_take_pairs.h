@@ -12,7 +12,7 @@
 enum { SZG_NO_PAIR = SZG_ENTRY_NO_SYMBOL << 16 | SZG_ENTRY_FAR };
 
 /* Decodes the two values after a pair escape. */
-SZG_INLINE void szg_take_escaped(const szg_tile_lanes *lanes, bool is_wide, uint32_t place,
+SZG_INLINE void szg_take_escaped(const szg_tokens_lanes *lanes, bool is_wide, uint32_t place,
                                  uint32_t *position, bool *is_bad) {
   const uint32_t *const values = lanes->decoder->values;
   uint64_t const window = szg_reversed_window(lanes->first_window, *position);
@@ -33,7 +33,7 @@ static_assert(2 * (SZG_LEVELS_CODE_BITS + SZG_ENTRY_NEAR_RAW_BITS) <= SZG_TAKE_W
               "two near values of a window");
 
 /* Whether a code is not 0 whose place does not exist: one of a pair that has one place. */
-static inline bool szg_has_stray_code(const szg_tile_lanes *lanes, bool is_wide, uint32_t first,
+static inline bool szg_has_stray_code(const szg_tokens_lanes *lanes, bool is_wide, uint32_t first,
                                       uint64_t places) {
   uint64_t const pairs = szg_pairs_of_places(places);
   bool is_stray = false;
@@ -51,7 +51,7 @@ typedef struct szg_pair_groups {
 /* Decodes the pairs of groups, one of each group after the other, and then the values after those
  * that are escapes: in this order no branch depends on whether a pair is one. are_full: the groups
  * have all places. */
-SZG_INLINE void szg_take_pairs_in_turn(const szg_tile_lanes *lanes, bool is_wide, bool are_full,
+SZG_INLINE void szg_take_pairs_in_turn(const szg_tokens_lanes *lanes, bool is_wide, bool are_full,
                                        szg_pair_groups *open, szg_group_turn *turn, bool *is_bad) {
   const uint32_t *const pairs = lanes->decoder->pairs;
   uint64_t left[SZG_LANES];
@@ -85,8 +85,8 @@ SZG_INLINE void szg_take_pairs_in_turn(const szg_tile_lanes *lanes, bool is_wide
 }
 
 /* Decodes four pairs one by one. */
-static inline uint32_t szg_take_each_pair(const szg_tile_lanes *lanes, bool is_wide, uint32_t place,
-                                          uint32_t position, bool *is_bad) {
+static inline uint32_t szg_take_each_pair(const szg_tokens_lanes *lanes, bool is_wide,
+                                          uint32_t place, uint32_t position, bool *is_bad) {
   uint32_t end = position;
   for (uint32_t i = place; i < place + 2 * SZG_TAKE_AT_ONCE; i += 2) {
     uint64_t const window = szg_reversed_window(lanes->first_window, end);
@@ -100,7 +100,7 @@ static inline uint32_t szg_take_each_pair(const szg_tile_lanes *lanes, bool is_w
   return end - position;
 }
 
-SZG_INLINE uint32_t szg_take_four_pairs(const szg_tile_lanes *lanes, bool is_wide, uint32_t place,
+SZG_INLINE uint32_t szg_take_four_pairs(const szg_tokens_lanes *lanes, bool is_wide, uint32_t place,
                                         uint32_t position, bool *is_bad) {
   szg_four_entries const four = szg_find_four(lanes->first_window, lanes->decoder->pairs, position);
   if (__builtin_expect(!four.are_near, false))
@@ -119,7 +119,7 @@ SZG_INLINE uint32_t szg_take_four_pairs(const szg_tile_lanes *lanes, bool is_wid
 
 /* Decodes the pairs of a turn's groups: of full ones four at once, unless so many pairs are escapes
  * that this rarely succeeds. */
-SZG_INLINE void szg_take_pairs(const szg_tile_lanes *lanes, bool is_wide, szg_group_turn *turn,
+SZG_INLINE void szg_take_pairs(const szg_tokens_lanes *lanes, bool is_wide, szg_group_turn *turn,
                                bool *is_bad) {
   szg_pair_groups full = {0}, others = {0};
   for (uint32_t k = 0; k < turn->count; k++) {

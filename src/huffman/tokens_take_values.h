@@ -27,16 +27,16 @@ SZG_INLINE void szg_set_turn(const szg_value_turn *turn, int32_t *codes) {
 }
 
 /* Decodes `count` values one by one. */
-static inline uint32_t szg_take_each(const szg_tile_lanes *lanes, uint32_t count, uint32_t position,
-                                     int32_t *codes, bool *is_bad) {
+static inline uint32_t szg_take_each(const szg_tokens_lanes *lanes, uint32_t count,
+                                     uint32_t position, int32_t *codes, bool *is_bad) {
   uint32_t end = position;
   for (uint32_t i = 0; i < count; i++)
     codes[i] = (int32_t)szg_take_value(lanes, false, &end, is_bad);
   return end - position;
 }
 
-SZG_INLINE uint32_t szg_take_four_values(const szg_tile_lanes *lanes, uint32_t i, uint32_t position,
-                                         szg_value_turn *turn, bool *is_bad) {
+SZG_INLINE uint32_t szg_take_four_values(const szg_tokens_lanes *lanes, uint32_t i,
+                                         uint32_t position, szg_value_turn *turn, bool *is_bad) {
   szg_four_entries const four =
       szg_find_four(lanes->first_window, lanes->decoder->values, position);
   if (__builtin_expect(four.are_near, true)) {
@@ -56,7 +56,7 @@ SZG_INLINE uint32_t szg_take_four_values(const szg_tile_lanes *lanes, uint32_t i
 }
 
 /* The last one to three values of a group. codes: room for four. */
-SZG_INLINE uint32_t szg_take_last_values(const szg_tile_lanes *lanes, uint32_t count,
+SZG_INLINE uint32_t szg_take_last_values(const szg_tokens_lanes *lanes, uint32_t count,
                                          uint32_t position, int32_t *codes, bool *is_bad) {
   szg_four_entries const four =
       szg_find_four(lanes->first_window, lanes->decoder->values, position);
@@ -87,7 +87,7 @@ SZG_INLINE bool szg_has_zero(const void *codes, bool is_wide, uint32_t first, ui
 }
 
 /* Decodes the values of a turn's groups. */
-SZG_INLINE void szg_take_values(const szg_tile_lanes *lanes, szg_group_turn *turn, bool *is_bad) {
+SZG_INLINE void szg_take_values(const szg_tokens_lanes *lanes, szg_group_turn *turn, bool *is_bad) {
   szg_value_turn values[SZG_LANES];
   int32_t own[SZG_LANES][SZG_LEVELS_GROUP]; /* of groups that lack some places */
   uint32_t counts[SZG_LANES], most = 0;
@@ -118,7 +118,7 @@ SZG_INLINE void szg_take_values(const szg_tile_lanes *lanes, szg_group_turn *tur
 }
 
 /* The same in a wide frame. */
-SZG_INLINE uint32_t szg_take_four_wide_values(const szg_tile_lanes *lanes, uint32_t place,
+SZG_INLINE uint32_t szg_take_four_wide_values(const szg_tokens_lanes *lanes, uint32_t place,
                                               uint32_t position, bool *is_bad) {
   szg_four_entries const four =
       szg_find_four(lanes->first_window, lanes->decoder->values, position);
@@ -130,7 +130,7 @@ SZG_INLINE uint32_t szg_take_four_wide_values(const szg_tile_lanes *lanes, uint3
   return four.are_near ? four.bits : end - position;
 }
 
-static inline void szg_take_wide_values(const szg_tile_lanes *lanes, szg_group_turn *turn,
+static inline void szg_take_wide_values(const szg_tokens_lanes *lanes, szg_group_turn *turn,
                                         bool *is_bad) {
   for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i += SZG_TAKE_AT_ONCE)
     for (uint32_t k = 0; k < turn->count; k++)
