@@ -147,7 +147,8 @@ enum {
   SZG_LEVELS_MASKS = 256,
   /* Head of a tile: least lane bits, width of the excess, whether a mask of lanes follows. */
   SZG_LEVELS_LEAST_BITS = 17,
-  SZG_LEVELS_WIDTH_BITS = 5
+  SZG_LEVELS_WIDTH_BITS = 5,
+  SZG_LEVELS_HEAD_BITS = SZG_LEVELS_LEAST_BITS + SZG_LEVELS_WIDTH_BITS + 1
 };
 static_assert(SZG_LEVELS_VALUE_ESCAPE == SZG_LEVELS_VALUES - 1, "symbols");
 

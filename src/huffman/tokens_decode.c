@@ -6,39 +6,10 @@
  * once. Only after a group does the decoder look whether the lane's bits were enough;
  * SZG_TOKENS_OVERRUN bytes can be read until then.
  */
-#include <assert.h>
 #include <string.h>
 
 #include "huffman/tokens_take_pairs.h"
 #include "huffman/tokens_take_values.h"
-
-/* ---- the head ---- */
-
-/* False: not a head, or one for another number of words. */
-static bool read_head(szg_tokens_lanes *lanes, uint32_t word_count) {
-  const uint8_t *const window = lanes->first_window;
-  uint32_t position = 0;
-  uint32_t const least = (uint32_t)szg_take_bits(window, SZG_LEVELS_LEAST_BITS, &position);
-  uint32_t const width = (uint32_t)szg_take_bits(window, SZG_LEVELS_WIDTH_BITS, &position);
-  bool const has_mask = szg_take_bits(window, 1, &position);
-  if (width > SZG_LEVELS_LEAST_BITS) return false;
-  lanes->live = 0;
-  for (uint32_t lane = 0; lane < lanes->lane_count; lane++)
-    if (!has_mask || szg_take_bits(window, 1, &position)) lanes->live |= 1u << lane;
-  uint32_t lengths[SZG_LANES] = {0};
-  for (uint32_t lane = 0; lane < lanes->lane_count; lane++) {
-    if (!(lanes->live >> lane & 1)) continue;
-    lengths[lane] = least + (uint32_t)szg_take_bits(window, width, &position);
-    if (lengths[lane] == 0) return false;
-  }
-  for (uint32_t lane = 0; lane < lanes->lane_count; lane++) {
-    lanes->positions[lane] = position;
-    position += lengths[lane];
-    lanes->ends[lane] = position;
-  }
-  if (lanes->live == 0 || (position + 31) / 32 != word_count) return false;
-  return szg_take_bits(window, word_count * 32 - position, &position) == 0;
-}
 
 /* ---- masks ---- */
 
@@ -179,7 +150,9 @@ szgpu_status szg_tokens_decode_tile(const szg_tokens_decoder *decoder,
       .decoder = decoder, .shape = shape, .existing = existing, .codes = codes};
   lanes.lane_count = szg_tokens_lane_count(shape);
   lanes.first_window = szg_copy_reversed(words, word_count, work->bytes + SZG_TOKENS_OVERRUN);
-  SZG_REQUIRE(read_head(&lanes, word_count), SZGPU_BAD_DATA);
+  SZG_REQUIRE(szg_lane_head_read(szg_tokens_head_form(shape), lanes.first_window, word_count,
+                                 &lanes.live, lanes.positions, lanes.ends),
+              SZGPU_BAD_DATA);
   bool const is_sound = shape->is_wide ? take_wide_lanes(&lanes) : take_narrow_lanes(&lanes);
   SZG_REQUIRE(is_sound, SZGPU_BAD_DATA);
   return SZGPU_OK;

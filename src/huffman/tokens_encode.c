@@ -246,21 +246,20 @@ SZG_INLINE void put_masks(const tile_source *source, uint32_t group, szg_bit_wri
 
 /* ---- lanes ---- */
 
-/* Lengths of lanes in the form that the head has. */
-typedef struct tile_head {
-  uint32_t lane_count, live; /* bit l of live: lane l has bits */
+/* What the lanes of a tile are. */
+typedef struct tile_lanes {
+  szg_head_form form;
+  uint32_t live; /* bit l: lane l has bits */
   uint32_t lengths[SZG_LANES];
-  uint32_t least, width;
-  uint32_t head_bits, lane_bits; /* lane_bits: of all lanes */
-} tile_head;
+} tile_lanes;
 
 /* Writes lanes one after the other from `bytes` on. */
 SZG_INLINE void put_lanes(const tile_source *source, const szg_tokens_shape *shape, uint32_t mode,
-                          tile_head *head, uint8_t *bytes) {
+                          tile_lanes *lanes, uint8_t *bytes) {
   szg_bit_writer writer = {.next = bytes};
   uint64_t start = 0;
-  for (uint32_t lane = 0; lane < head->lane_count; lane++) {
-    if (!(head->live >> lane & 1)) continue;
+  for (uint32_t lane = 0; lane < lanes->form.lane_count; lane++) {
+    if (!(lanes->live >> lane & 1)) continue;
     uint32_t const first = lane << shape->lane_groups_log2;
     uint32_t end = (lane + 1) << shape->lane_groups_log2;
     if (end > shape->group_count) end = shape->group_count;
@@ -270,89 +269,48 @@ SZG_INLINE void put_lanes(const tile_source *source, const szg_tokens_shape *sha
       if (mode == SZG_LEVELS_MODE_MASKS) put_masks(source, group, &writer);
     }
     uint64_t const bit_count = szg_bits_put(bytes, &writer);
-    head->lengths[lane] = (uint32_t)(bit_count - start);
+    lanes->lengths[lane] = (uint32_t)(bit_count - start);
     start = bit_count;
   }
   szg_put_end(&writer);
 }
 
 SZG_HOT static void put_narrow_lanes(tile_source source, const szg_tokens_shape *shape,
-                                     tile_head *head, uint8_t *bytes) {
+                                     tile_lanes *lanes, uint8_t *bytes) {
   source.is_wide = false;
   if (source.encoder->shared.mode == SZG_LEVELS_MODE_PLAIN)
-    put_lanes(&source, shape, SZG_LEVELS_MODE_PLAIN, head, bytes);
+    put_lanes(&source, shape, SZG_LEVELS_MODE_PLAIN, lanes, bytes);
   else if (source.encoder->shared.mode == SZG_LEVELS_MODE_PAIRS)
-    put_lanes(&source, shape, SZG_LEVELS_MODE_PAIRS, head, bytes);
+    put_lanes(&source, shape, SZG_LEVELS_MODE_PAIRS, lanes, bytes);
   else
-    put_lanes(&source, shape, SZG_LEVELS_MODE_MASKS, head, bytes);
+    put_lanes(&source, shape, SZG_LEVELS_MODE_MASKS, lanes, bytes);
 }
 
 SZG_HOT static void put_wide_lanes(tile_source source, const szg_tokens_shape *shape,
-                                   tile_head *head, uint8_t *bytes) {
+                                   tile_lanes *lanes, uint8_t *bytes) {
   source.is_wide = true;
-  put_lanes(&source, shape, source.encoder->shared.mode, head, bytes);
+  put_lanes(&source, shape, source.encoder->shared.mode, lanes, bytes);
 }
 
 /* ---- tiles ---- */
-
-static uint32_t all_lanes(uint32_t lane_count) { return UINT32_MAX >> (SZG_LANES - lane_count); }
-
-static void measure_head(tile_head *head) {
-  uint32_t most = 0, live_count = 0;
-  head->least = UINT32_MAX;
-  head->lane_bits = head->width = 0;
-  for (uint32_t lane = 0; lane < head->lane_count; lane++) {
-    if (!(head->live >> lane & 1)) continue;
-    uint32_t const length = head->lengths[lane];
-    if (length < head->least) head->least = length;
-    if (length > most) most = length;
-    head->lane_bits += length;
-    live_count++;
-  }
-  while ((most - head->least) >> head->width) head->width++;
-  bool const has_mask = head->live != all_lanes(head->lane_count);
-  head->head_bits = SZG_LEVELS_LEAST_BITS + SZG_LEVELS_WIDTH_BITS + 1 +
-                    (has_mask ? head->lane_count : 0) + live_count * head->width;
-}
-
-/* Writes the head so that it ends with bytes[HEAD_ROOM - 1]. */
-static void put_head(const tile_head *head, uint8_t *bytes) {
-  uint8_t own_bytes[HEAD_ROOM + OVERHANG];
-  uint32_t const first_bit = HEAD_ROOM * 8 - head->head_bits;
-  szg_bit_writer writer = {.next = own_bytes + first_bit / 8, .pending_count = first_bit % 8};
-  bool const has_mask = head->live != all_lanes(head->lane_count);
-  szg_put_number(&writer, head->least, SZG_LEVELS_LEAST_BITS);
-  szg_put_number(&writer, head->width, SZG_LEVELS_WIDTH_BITS);
-  szg_put_number(&writer, has_mask, 1);
-  for (uint32_t lane = 0; has_mask && lane < head->lane_count; lane++)
-    szg_put_number(&writer, head->live >> lane & 1, 1);
-  for (uint32_t lane = 0; lane < head->lane_count; lane++)
-    if (head->live >> lane & 1)
-      szg_put_number(&writer, head->lengths[lane] - head->least, head->width);
-  assert(writer.next == own_bytes + HEAD_ROOM && writer.pending_count == 0);
-  memcpy(bytes + first_bit / 8, own_bytes + first_bit / 8, HEAD_ROOM - first_bit / 8);
-}
 
 uint32_t szg_tokens_encode_tile(const szg_tokens_cpu_encoder *encoder,
                                 const szg_tokens_shape *shape, const void *codes,
                                 const uint64_t *existing, szg_tokens_work *work, uint8_t *words) {
   szg_tokens_find_nonzero(shape, codes, work->nonzero);
-  tile_head head = {.lane_count = szg_tokens_lane_count(shape)};
+  tile_lanes lanes = {.form = szg_tokens_head_form(shape)};
   for (uint32_t group = 0; group < shape->group_count; group++)
-    head.live |= (uint32_t)(work->nonzero[group] != 0) << (group >> shape->lane_groups_log2);
-  if (!head.live) return 0;
+    lanes.live |= (uint32_t)(work->nonzero[group] != 0) << (group >> shape->lane_groups_log2);
+  if (!lanes.live) return 0;
   assert(encoder->shared.mode != SZG_LEVELS_MODE_ZERO);
   bool lacks_code = false;
   tile_source const source = {encoder, codes, existing, work->nonzero, shape->is_wide, &lacks_code};
   if (shape->is_wide)
-    put_wide_lanes(source, shape, &head, work->bytes + HEAD_ROOM);
+    put_wide_lanes(source, shape, &lanes, work->bytes + HEAD_ROOM);
   else
-    put_narrow_lanes(source, shape, &head, work->bytes + HEAD_ROOM);
+    put_narrow_lanes(source, shape, &lanes, work->bytes + HEAD_ROOM);
   if (lacks_code) return SZG_TOKENS_UNCOUNTED;
-  measure_head(&head);
-  put_head(&head, work->bytes);
-  uint32_t const first_bit = HEAD_ROOM * 8 - head.head_bits;
-  uint32_t const word_count = (head.head_bits + head.lane_bits + 31) / 32;
-  szg_move_to_words(work->bytes + first_bit / 8, first_bit % 8, word_count, words);
-  return word_count;
+  szg_lane_head const head = szg_lane_head_measure(lanes.form, lanes.live, lanes.lengths);
+  szg_lane_head_write(lanes.form, &head, lanes.lengths, work->bytes + HEAD_ROOM, words);
+  return szg_lane_head_words(&head);
 }

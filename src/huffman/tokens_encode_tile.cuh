@@ -111,8 +111,7 @@ __device__ inline TileHead measure_head(const szg_tokens_shape &shape, const uin
   head.width = lengths.width;
   head.excess = own_bits - lengths.least;
   head.has_mask = head.live != kAllLanes >> (32 - head.lane_count);
-  head.head_bits = SZG_LEVELS_LEAST_BITS + SZG_LEVELS_WIDTH_BITS + 1 +
-                   (head.has_mask ? head.lane_count : 0) +
+  head.head_bits = SZG_LEVELS_HEAD_BITS + (head.has_mask ? head.lane_count : 0) +
                    (uint32_t)__popc((int)head.live) * head.width;
   head.all_bits = head.head_bits + __shfl_sync(kAllLanes, lengths.end, 31);
   return head;
@@ -232,7 +231,7 @@ __device__ void put_group(const szg_tokens_encoder &encoder, const Code *codes, 
 __device__ inline void put_head(const TileHead &head, uint32_t *words) {
   uint32_t const lane = threadIdx.x % 32;
   auto const word_at = [=](uint32_t i) { return words + i; };
-  uint32_t at = SZG_LEVELS_LEAST_BITS + SZG_LEVELS_WIDTH_BITS + 1;
+  uint32_t at = SZG_LEVELS_HEAD_BITS;
   if (lane == 0) {
     uint32_t const begin =
         (head.least << SZG_LEVELS_WIDTH_BITS | head.width) << 1 | (head.has_mask ? 1u : 0u);

@@ -149,7 +149,7 @@ __device__ __forceinline__ uint32_t bits_at(const ArchiveWords &words, uint32_t 
 __device__ __forceinline__ LaneRange read_tile_head(const szg_tokens_shape &shape,
                                                     const ArchiveWords &words) {
   uint32_t const lane = threadIdx.x % 32, lane_count = szg_tokens_lane_count(&shape);
-  uint32_t at = SZG_LEVELS_LEAST_BITS + SZG_LEVELS_WIDTH_BITS + 1;
+  uint32_t at = SZG_LEVELS_HEAD_BITS;
   uint32_t const least = bits_at(words, 0, SZG_LEVELS_LEAST_BITS);
   uint32_t const width = bits_at(words, SZG_LEVELS_LEAST_BITS, SZG_LEVELS_WIDTH_BITS);
   bool const has_mask = bits_at(words, at - 1, 1) != 0;

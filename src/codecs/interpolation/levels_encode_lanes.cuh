@@ -155,7 +155,7 @@ struct TileLayout {
   }
 
  private:
-  static constexpr uint32_t kBegin = SZG_LEVELS_LEAST_BITS + SZG_LEVELS_WIDTH_BITS + 1;
+  static constexpr uint32_t kBegin = SZG_LEVELS_HEAD_BITS;
 
   uint32_t least, width;
   uint32_t excess, excess_at; /* of a leader's lane */

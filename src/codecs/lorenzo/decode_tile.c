@@ -7,34 +7,6 @@
 #include "codecs/lorenzo/tile_lanes.h"
 #include "core/bit_reader.h"
 
-/* ---- the head ---- */
-
-/* False: not a head, or one for another number of words. */
-static bool read_head(szg_tile_lanes *lanes, uint32_t word_count) {
-  const uint8_t *const window = lanes->first_window;
-  uint32_t position = 0;
-  uint32_t const least = (uint32_t)szg_take_bits(window, SZG_TILE_LEAST_BITS, &position);
-  uint32_t const width = (uint32_t)szg_take_bits(window, SZG_TILE_WIDTH_BITS, &position);
-  bool const has_mask = szg_take_bits(window, 1, &position);
-  if (width > SZG_TILE_LEAST_BITS) return false;
-  lanes->busy = 0;
-  for (uint32_t lane = 0; lane < SZG_LANES; lane++)
-    if (!has_mask || szg_take_bits(window, 1, &position)) lanes->busy |= 1u << lane;
-  uint32_t lengths[SZG_LANES] = {0};
-  for (uint32_t lane = 0; lane < SZG_LANES; lane++) {
-    if (!(lanes->busy >> lane & 1)) continue;
-    lengths[lane] = least + (uint32_t)szg_take_bits(window, width, &position);
-    if (lengths[lane] == 0) return false;
-  }
-  for (uint32_t lane = 0; lane < SZG_LANES; lane++) {
-    lanes->positions[lane] = position;
-    position += lengths[lane];
-    lanes->ends[lane] = position;
-  }
-  if (lanes->busy == 0 || (position + 31) / 32 != word_count) return false;
-  return szg_take_bits(window, word_count * 32 - position, &position) == 0;
-}
-
 /* ---- tiles ---- */
 
 static void clear(uint32_t lattice_bits, const szg_tile *tile, szg_tile_points *deltas) {
@@ -50,7 +22,9 @@ bool szg_tile_decode_by(szg_decode_lanes *decode_lanes, const szg_tile_decoder *
   lanes.lattice_bits = lattice_bits, lanes.zero_groups = zero_groups;
   memset(lanes.bytes, 0, SZG_OVERRUN_BYTES);
   lanes.first_window = szg_copy_reversed(words, word_count, lanes.bytes + SZG_OVERRUN_BYTES);
-  if (!read_head(&lanes, word_count)) return false;
+  if (!szg_lane_head_read(szg_tile_head_form(), lanes.first_window, word_count, &lanes.busy,
+                          lanes.positions, lanes.ends))
+    return false;
   if (lanes.busy != UINT32_MAX) clear(lattice_bits, tile, deltas);
   szg_tile_span spans[SZG_TILE_MAX_SPANS];
   decode_lanes(&lanes, spans, szg_tile_spans_find(tile, spans));

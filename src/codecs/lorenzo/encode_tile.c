@@ -7,7 +7,6 @@
  * one number. The serial part, which writes a lane code after code, then has a quarter of the
  * steps.
  */
-#include <assert.h>
 #include <string.h>
 
 #include "codecs/lorenzo/tile.h"
@@ -212,47 +211,6 @@ SZG_HOT static void put_lanes(const tile_source *source, uint8_t *bytes, uint32_
 
 /* ---- tiles ---- */
 
-/* Lengths of lanes in the form that the head has. */
-typedef struct tile_head {
-  uint32_t busy; /* bit l: lane l has bits */
-  uint32_t least, width;
-  uint32_t head_bits;
-  uint32_t lane_bits; /* of all lanes */
-} tile_head;
-
-static tile_head measure_head(uint32_t busy, const uint32_t *lengths) {
-  tile_head head = {.busy = busy, .least = UINT32_MAX};
-  uint32_t most = 0, busy_count = 0;
-  for (uint32_t lane = 0; lane < SZG_LANES; lane++) {
-    if (!(busy >> lane & 1)) continue;
-    if (lengths[lane] < head.least) head.least = lengths[lane];
-    if (lengths[lane] > most) most = lengths[lane];
-    head.lane_bits += lengths[lane];
-    busy_count++;
-  }
-  while ((most - head.least) >> head.width) head.width++;
-  head.head_bits =
-      SZG_TILE_HEAD_BITS + (busy == UINT32_MAX ? 0u : SZG_LANES) + busy_count * head.width;
-  return head;
-}
-
-/* Writes the head so that it ends with bytes[HEAD_ROOM - 1]. */
-static void put_head(const tile_head *head, const uint32_t *lengths, uint8_t *bytes) {
-  uint8_t own_bytes[HEAD_ROOM + OVERHANG];
-  uint32_t const first_bit = HEAD_ROOM * 8 - head->head_bits;
-  szg_bit_writer writer = {.next = own_bytes + first_bit / 8, .pending_count = first_bit % 8};
-  bool const has_mask = head->busy != UINT32_MAX;
-  szg_put_number(&writer, head->least, SZG_TILE_LEAST_BITS);
-  szg_put_number(&writer, head->width, SZG_TILE_WIDTH_BITS);
-  szg_put_number(&writer, has_mask, 1);
-  for (uint32_t lane = 0; has_mask && lane < SZG_LANES; lane++)
-    szg_put_number(&writer, head->busy >> lane & 1, 1);
-  for (uint32_t lane = 0; lane < SZG_LANES; lane++)
-    if (head->busy >> lane & 1) szg_put_number(&writer, lengths[lane] - head->least, head->width);
-  assert(writer.next == own_bytes + HEAD_ROOM && writer.pending_count == 0);
-  memcpy(bytes + first_bit / 8, own_bytes + first_bit / 8, HEAD_ROOM - first_bit / 8);
-}
-
 uint32_t szg_tile_encode(const szg_tile_encoder *encoder, uint32_t lattice_bits,
                          uint32_t zero_groups, const szg_tile *tile, const void *deltas,
                          uint32_t raw_words, uint8_t *words) {
@@ -273,11 +231,9 @@ uint32_t szg_tile_encode(const szg_tile_encoder *encoder, uint32_t lattice_bits,
   uint8_t bytes[HEAD_ROOM + LANES_ROOM + OVERHANG];
   uint32_t lengths[SZG_LANES];
   put_lanes(&source, bytes + HEAD_ROOM, lengths);
-  tile_head const head = measure_head(busy, lengths);
-  uint32_t const word_count = (head.head_bits + head.lane_bits + 31) / 32;
+  szg_lane_head const head = szg_lane_head_measure(szg_tile_head_form(), busy, lengths);
+  uint32_t const word_count = szg_lane_head_words(&head);
   if (word_count >= raw_words) return raw_words;
-  put_head(&head, lengths, bytes);
-  uint32_t const first_bit = HEAD_ROOM * 8 - head.head_bits;
-  szg_move_to_words(bytes + first_bit / 8, first_bit % 8, word_count, words);
+  szg_lane_head_write(szg_tile_head_form(), &head, lengths, bytes + HEAD_ROOM, words);
   return word_count;
 }
