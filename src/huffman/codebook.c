@@ -131,9 +131,8 @@ static void package_merge(const uint64_t *counts, uint32_t leaf_count, int longe
 /* Canonical codes by (length, symbol), XORed with the mask. length_counts: how many symbols have
  * each length. */
 static void number_codes(const uint32_t *length_counts, szg_codebook *book) {
-  uint32_t next_codes[SZG_MAX_CODE_BITS + 1] = {0};
-  for (int length = 1; length < SZG_MAX_CODE_BITS; length++)
-    next_codes[length + 1] = (next_codes[length] + length_counts[length]) << 1;
+  uint32_t next_codes[SZG_MAX_CODE_BITS + 1];
+  szg_canonical_firsts(length_counts, SZG_MAX_CODE_BITS, next_codes);
   for (uint32_t s = 0; s < book->end_symbol; s = szg_symbol_after(book, s))
     if (book->lengths[s]) book->codes[s] = (uint16_t)next_codes[book->lengths[s]]++;
   /* Delta 0's code becomes all zeros: smooth stretches of the stream are zero bytes. */

@@ -12,12 +12,10 @@ void szg_canonical_index_build(const szg_codebook *book, szg_canonical_index *in
   index->mask = 0;
   for (uint32_t s = 0; s < book->end_symbol; s = szg_symbol_after(book, s))
     if (book->lengths[s]) index->code_counts[book->lengths[s]]++;
-  uint32_t code = 0, place = 0;
+  uint32_t place = 0;
+  szg_canonical_firsts(index->code_counts, SZG_MAX_CODE_BITS, index->first_codes);
   for (int length = 1; length <= SZG_MAX_CODE_BITS; length++) {
-    code <<= 1;
-    index->first_codes[length] = code;
     index->first_symbols[length] = place;
-    code += index->code_counts[length];
     place += index->code_counts[length];
   }
   uint32_t next_places[SZG_MAX_CODE_BITS + 1];

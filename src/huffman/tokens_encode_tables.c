@@ -6,12 +6,11 @@
 #include "huffman/tokens_near.h"
 
 static void build_entries(const uint8_t *lengths, uint32_t symbol_count, uint32_t *entries) {
-  uint32_t counts[SZG_LEVELS_CODE_BITS + 1] = {0}, next_codes[SZG_LEVELS_CODE_BITS + 1] = {0};
+  uint32_t counts[SZG_LEVELS_CODE_BITS + 1] = {0}, next_codes[SZG_LEVELS_CODE_BITS + 1];
   uint32_t end = symbol_count;
   while (end > 0 && lengths[end - 1] == 0) end--;
   for (uint32_t s = 0; s < end; s++) counts[lengths[s]]++;
-  for (uint32_t length = 1; length < SZG_LEVELS_CODE_BITS; length++)
-    next_codes[length + 1] = (next_codes[length] + counts[length]) << 1;
+  szg_canonical_firsts(counts, SZG_LEVELS_CODE_BITS, next_codes);
   memset(entries + end, 0, (symbol_count - end) * sizeof *entries);
   for (uint32_t s = 0; s < end; s++) {
     uint32_t const length = lengths[s];

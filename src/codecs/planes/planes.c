@@ -120,9 +120,7 @@ szgpu_status szg_planes_books_read(const szg_planes_layout *layout, const uint8_
 static void build_encoder_entries(const uint8_t *lengths, uint32_t *entries) {
   uint32_t length_counts[SZG_PLANES_CODE_BITS + 1] = {0}, next_codes[SZG_PLANES_CODE_BITS + 1];
   for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++) length_counts[lengths[s]]++;
-  next_codes[1] = 0;
-  for (uint32_t length = 1; length < SZG_PLANES_CODE_BITS; length++)
-    next_codes[length + 1] = (next_codes[length] + length_counts[length]) << 1;
+  szg_canonical_firsts(length_counts, SZG_PLANES_CODE_BITS, next_codes);
   for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++)
     entries[s] = lengths[s] ? (uint32_t)lengths[s] << 16 | next_codes[lengths[s]]++
                             : (uint32_t)SZG_PLANES_UNCOUNTED;
