@@ -63,6 +63,5 @@ SZG_HD uint32_t szg_units_join(uint32_t first, uint32_t second) {
     way |= szg_units_exit(second, szg_units_exit(first, i)) << 2 * i;
   return way;
 }
-enum { SZG_UNITS_NO_WAY = 0xE4 }; /* that through nothing */
 
 #endif

@@ -13,7 +13,6 @@
 
 namespace szg {
 
-constexpr uint32_t kLevelsEntryLength = 63;
 constexpr uint32_t kLevelsEntrySlow = 0x800;
 constexpr uint32_t kLevelsEntryBits = ~0xfffu; /* that may be code */
 constexpr uint32_t kLevelsJoinedMost = 16;     /* bits of each of two entries in a word */
