@@ -126,8 +126,8 @@ struct FullMarch {
     single_x = single_weights(is_linear(), Neighbours(x + lane, level.coarse_x));
     box_x = box_weights(is_linear(), Neighbours(lane, even_points));
     bool const has_x = lane + 1 < even_points;
-    middle = box_weights(is_linear(), Neighbours(true, true));
-    at_end = box_weights(is_linear(), Neighbours(false, true));
+    middle = box_weights(is_linear(), Neighbours(1, 4)); /* behind the second of four */
+    at_end = box_weights(is_linear(), Neighbours(0, 3)); /* behind the first of three */
     if (kIsPlain) {
       pair = szg_pair_rounding_of(has_x ? 2 : 1);
       triple = szg_triple_rounding_of(has_x ? 3 : 2);

@@ -12,8 +12,6 @@ namespace szg {
 struct Neighbours {
   bool has_left, has_both, has_right;
 
-  __device__ __forceinline__ Neighbours(bool has_left_, bool has_right_)
-      : has_left(has_left_), has_both(true), has_right(has_right_) {}
   template <class Index>
   __device__ __forceinline__ Neighbours(Index index, Index count)
       : has_left(index >= 1), has_both(index + 1 < count), has_right(index + 2 < count) {}
