@@ -27,6 +27,15 @@ enum {
   SZG_KIND_COUNT
 };
 
+/* What a kind means for the calls that it serves. */
+enum {
+  SZG_KIND_HAS_RADIUS = 1 << 0, /* szgpu_params.radius */
+  SZG_KIND_HAS_GAPS = 1 << 1,   /* a gap array, unless szgpu_params.without_gaps */
+  SZG_KIND_INTERPOLATES = 1 << 2,
+  SZG_KIND_HAS_RAW_OUTLIERS = 1 << 3, /* szgpu_params.raw_outliers */
+  SZG_KIND_HIDES_STRAYS = 1 << 4 /* codes values for which the bound fails, and does not tell */
+};
+
 /* What both backends know about a kind, and its steps on the CPU. A NULL step has nothing to do. */
 typedef struct szg_frame_kind {
   const char *name; /* in listings */
@@ -50,12 +59,13 @@ typedef struct szg_frame_kind {
 
   /* Whether a compression with this request may write such frames. */
   bool (*serves)(const szg_write_request *request);
+  uint32_t traits; /* SZG_KIND_... */
+  uint32_t passes; /* over the values, as progress counts them, before zstd; 0: one */
   /* Whether it is worth trying on values with this bound (NULL: lossless). */
   bool (*suits)(const szg_bound_plan *bound);
-  /* Takes the memory of `write`. */
-  /* Bytes that writing takes in a buffer of the ctx's for the kind, except for what grows with the
-   * values; NULL: none. */
+  /* Bytes that writing takes in SZG_KEPT_KIND, except for grids; NULL: none. */
   uint64_t (*write_buffer_bytes)(const szg_write_request *request);
+  /* Takes the memory of `write`. */
   void (*carve_write)(szg_arena *arena, const szg_write_request *request, szg_write_plan *plan);
   /* Writes job's values as the writer's next frame and fills in its header, or leaves *is_written
    * false if the frame would be no smaller than its values; the caller then tries the next kind. */
@@ -70,8 +80,8 @@ typedef struct szg_frame_kind {
   szgpu_status (*open)(szg_read_job *job);
   /* Restores the rows, or the region, that the job names. */
   szgpu_status (*restore)(szg_read_job *job);
-  /* Whether regions of this level, above 0, can be restored. NULL: none can. */
-  bool (*has_level)(const szg_frame_facts *facts, uint32_t level);
+  /* Fails, and says why, if regions of this level, above 0, cannot be restored. NULL: none can. */
+  szgpu_status (*require_level)(szgpu_ctx *ctx, const szg_frame_facts *facts, uint32_t level);
 } szg_frame_kind;
 
 extern const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT];
@@ -83,10 +93,13 @@ uint32_t szg_kind_of(const szg_header *archive, const szg_frame_header *frame);
 bool szg_kind_is_tried(uint32_t kind, const szg_write_request *request,
                        const szg_bound_plan *bound);
 
+/* The traits of all kinds that serve such a compression, and the most passes of one. */
+uint32_t szg_kinds_traits(const szg_write_request *request);
+uint32_t szg_kinds_passes(const szg_write_request *request);
+
 /* Takes the memory of a compression. */
 void szg_write_plan_carve(szg_arena *arena, const szg_write_request *request, szg_write_plan *plan);
-/* The most that a kind takes in buffers of the ctx's for kinds, except for what grows with the
- * values. */
+/* The most that a kind takes in SZG_KEPT_KIND, except for grids. */
 uint64_t szg_write_buffer_bytes(const szg_write_request *request);
 
 /* Compresses job's values as the writer's next frame, and updates the archive's header as its kind

@@ -135,10 +135,7 @@ szg_quantizer szg_quantizer_of_header(const szg_header *header) {
 
 szgpu_status szg_mapped_open(szgpu_ctx *ctx, const szg_mapping *mapping, uint64_t value_count) {
   uint64_t const bytes = value_count * szg_dtype_bytes(mapping->inner);
-  szgpu_status const status = szg_buffer_reset(&ctx->mapped, bytes);
-  if (status == SZGPU_OK) return SZGPU_OK;
-  return szg_fail(ctx, status, "room for wider values of %llu bytes is needed",
-                  (unsigned long long)bytes);
+  return szg_ctx_make_room(ctx, &ctx->kept[SZG_KEPT_INNER], bytes, "room for wider values");
 }
 
 /* Sets job->exact_values, and edits the values in the ctx's buffer. */
@@ -146,10 +143,10 @@ static szgpu_status edit_values(szg_write_job *job) {
   const szg_missing *const missing = &job->bound->missing;
   uint64_t const value_count = job->grid.value_count;
   uint64_t const bytes = value_count * szg_dtype_bytes(job->mapping.inner);
-  uint8_t *const values = job->ctx->mapped.bytes;
+  uint8_t *const values = job->ctx->kept[SZG_KEPT_INNER].bytes;
   if (szg_is_mapped(&job->mapping) && missing->has_valid) {
-    SZG_TRY(szg_buffer_reset(&job->ctx->unedited, bytes));
-    job->exact_values = memcpy(job->ctx->unedited.bytes, values, bytes);
+    SZG_TRY(szg_buffer_reset(&job->ctx->kept[SZG_KEPT_UNEDITED], bytes));
+    job->exact_values = memcpy(job->ctx->kept[SZG_KEPT_UNEDITED].bytes, values, bytes);
   }
   if (!szg_is_mapped(&job->mapping)) memcpy(values, job->field_values, bytes);
   mapped_job edited = {.mapping = &job->mapping,
@@ -166,13 +163,13 @@ static szgpu_status edit_values(szg_write_job *job) {
 static szgpu_status map_values(szg_write_job *job) {
   uint64_t const value_count = job->grid.value_count;
   if (job->bound->has_inner_values) {
-    job->values = job->ctx->mapped.bytes;
+    job->values = job->ctx->kept[SZG_KEPT_INNER].bytes;
     return SZGPU_OK;
   }
   SZG_TRY(szg_mapped_open(job->ctx, &job->mapping, value_count));
   mapped_job widened = {.mapping = &job->mapping,
                         .from = job->field_values,
-                        .to = job->ctx->mapped.bytes,
+                        .to = job->ctx->kept[SZG_KEPT_INNER].bytes,
                         .value_count = value_count};
   job->values = widened.to;
   return szg_for_parts(&job->ctx->threads, szg_div_up(value_count, PART_VALUES), 0, widen_part,
@@ -207,7 +204,7 @@ szgpu_status szg_mapped_begin_read(szg_read_job *job, szg_mapped_target *target)
     SZG_TRY(szg_run_mask_open(job, which, &target->masks[which]));
   if (!szg_is_mapped(&target->mapping)) return SZGPU_OK;
   SZG_TRY(szg_mapped_open(ctx, &target->mapping, target->value_count));
-  target->region.values = job->values = ctx->mapped.bytes;
+  target->region.values = job->values = ctx->kept[SZG_KEPT_INNER].bytes;
   if (job->region) job->region = &target->region;
   return SZGPU_OK;
 }
@@ -218,7 +215,7 @@ szgpu_status szg_mapped_end_read(const szg_read_job *job, const szg_mapped_targe
   mapped_job way = {.mapping = &target->mapping,
                     .frame = job,
                     .target = target,
-                    .from = ctx->mapped.bytes,
+                    .from = ctx->kept[SZG_KEPT_INNER].bytes,
                     .to = target->values,
                     .value_count = target->value_count};
   bool const is_log = target->mapping.kind == SZG_MAPPING_LOG;

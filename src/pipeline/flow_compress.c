@@ -27,8 +27,8 @@ typedef struct flow_compression {
   szg_header header;
   szg_buffer frame_bytes; /* u64 [frames]; 0: not known yet */
   /* of the frames that are written */
-  uint64_t next_byte; /* of the archive */
-  bool has_planes, has_levels, has_plane_words;
+  uint64_t next_byte;   /* of the archive */
+  szg_header notes;     /* what their headers note of them */
   pthread_mutex_t lock; /* of the next two, and of frame_bytes while frames are coded */
   uint64_t sized_frames, sized_bytes; /* the sizes of so many first frames are known; their end */
   bool fails;                         /* the bound does; atomic */
@@ -271,9 +271,7 @@ static szgpu_status write_frame(void *job, uint64_t frame, int slot_number) {
   SZG_TRY(szg_flow_write(call->flow, call->next_byte, slot->to, piece->frame_bytes));
   call->next_byte += piece->frame_bytes;
   (void)frame; /* frames come in their order */
-  call->has_planes |= piece->header.has_planes;
-  call->has_levels |= piece->header.has_levels;
-  call->has_plane_words |= piece->header.has_plane_words;
+  szg_header_add_notes(&piece->header, &call->notes);
   return SZGPU_OK;
 }
 
@@ -289,13 +287,12 @@ static szgpu_status write_archive(flow_compression *call, const szg_header *head
   call->next_byte = call->sized_bytes = header_bytes;
   call->sized_frames = 0;
   memset(call->frame_bytes.bytes, 0, header->frame_count * sizeof(uint64_t));
-  call->has_planes = call->has_levels = call->has_plane_words = call->fails = false;
+  call->notes = (szg_header){0};
+  call->fails = false;
   flow->done_frames = 0;
   SZG_TRY(szg_run_ring(header->frame_count, flow->slot_count, flow->ctx_count, &steps, call));
   call->header.archive_bytes = call->next_byte;
-  call->header.has_planes |= call->has_planes;
-  call->header.has_levels |= call->has_levels;
-  call->header.has_plane_words |= call->has_plane_words;
+  szg_header_add_notes(&call->notes, &call->header);
   SZG_TRY(szg_buffer_reset(&head, header_bytes));
   szg_header_write(&call->header, (uint64_t *)(void *)call->frame_bytes.bytes, head.bytes);
   szgpu_status const status = szg_flow_write(flow, 0, head.bytes, header_bytes);

@@ -159,7 +159,8 @@ szgpu_status szg_levels_frame_open(szg_read_job *job) SZG_CHECKED;
 szgpu_status szg_levels_frame_restore(szg_read_job *job) SZG_CHECKED;
 
 /* A folded frame has no level of the field. */
-bool szg_levels_frame_has_level(const szg_frame_facts *facts, uint32_t level);
+szgpu_status szg_levels_frame_require_level(szgpu_ctx *ctx, const szg_frame_facts *facts,
+                                            uint32_t level) SZG_CHECKED;
 
 /* ---- CUDA: choosing (levels_choose.cu) ---- */
 

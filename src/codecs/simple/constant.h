@@ -19,7 +19,8 @@ szgpu_status szg_constant_frame_write(szg_write_job *job, szg_writer *writer,
                                       szg_frame_header *frame, bool *is_written) SZG_CHECKED;
 szgpu_status szg_constant_frame_open(szg_read_job *job) SZG_CHECKED;
 szgpu_status szg_constant_frame_restore(szg_read_job *job) SZG_CHECKED;
-bool szg_constant_frame_has_level(const szg_frame_facts *facts, uint32_t level);
+szgpu_status szg_constant_frame_require_level(szgpu_ctx *ctx, const szg_frame_facts *facts,
+                                              uint32_t level) SZG_CHECKED;
 
 /* ---- CUDA (constant.cu) ---- */
 
