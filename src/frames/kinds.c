@@ -5,8 +5,7 @@
 
 #include "codecs/planes/top_plane_frame.h"
 #include "codecs/run_masks.h"
-#include "codecs/simple/constant.h"
-#include "codecs/simple/raw.h"
+#include "codecs/simple/simple.h"
 #include "frames/mapped.h"
 
 const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT] = {

@@ -7,11 +7,9 @@
 #ifndef SZG_KINDS_H
 #define SZG_KINDS_H
 
-#include "codecs/frame.h"
+#include "codecs/kind.h"
 #include "codecs/read.h"
-#include "codecs/rules.h"
 #include "codecs/write.h"
-#include "container/writer.h"
 
 SZG_C_BEGIN
 
@@ -26,63 +24,6 @@ enum {
   SZG_KIND_RAW,
   SZG_KIND_COUNT
 };
-
-/* What a kind means for the calls that it serves. */
-enum {
-  SZG_KIND_HAS_RADIUS = 1 << 0, /* szgpu_params.radius */
-  SZG_KIND_HAS_GAPS = 1 << 1,   /* a gap array, unless szgpu_params.without_gaps */
-  SZG_KIND_INTERPOLATES = 1 << 2,
-  SZG_KIND_HAS_RAW_OUTLIERS = 1 << 3, /* szgpu_params.raw_outliers */
-  SZG_KIND_HIDES_STRAYS = 1 << 4 /* codes values for which the bound fails, and does not tell */
-};
-
-/* What both backends know about a kind, and its steps on the CPU. A NULL step has nothing to do. */
-typedef struct szg_frame_kind {
-  const char *name; /* in listings */
-
-  /* ---- an archive's frame ---- */
-
-  /* The kind in its header. Two kinds may share one if they never occur in the same archive. */
-  uint32_t header_kind; /* SZG_FRAME_* */
-  /* Its values are the field's, bit for bit, not those that a mapping leads to. */
-  bool is_of_field;
-  /* Whether the archive may have such frames. */
-  bool (*may_occur)(const szg_header *archive);
-  /* Whether the header's other fields agree with the archive's. */
-  bool (*is_sound)(const szg_frame_facts *facts);
-  /* Which sections it may have. */
-  void (*rules)(const szg_frame_facts *facts, szg_section_rules *rules);
-  /* What a listing says about it, in addition to what it says about all frames. */
-  void (*describe)(const szg_frame_facts *facts, szgpu_frame_info *info);
-
-  /* ---- compression ---- */
-
-  /* Whether a compression with this request may write such frames. */
-  bool (*serves)(const szg_write_request *request);
-  uint32_t traits; /* SZG_KIND_... */
-  uint32_t passes; /* over the values, as progress counts them, before zstd; 0: one */
-  /* Whether it is worth trying on values with this bound (NULL: lossless). */
-  bool (*suits)(const szg_bound_plan *bound);
-  /* Bytes that writing takes in SZG_KEPT_KIND, except for grids; NULL: none. */
-  uint64_t (*write_buffer_bytes)(const szg_write_request *request);
-  /* Takes the memory of `write`. */
-  void (*carve_write)(szg_arena *arena, const szg_write_request *request, szg_write_plan *plan);
-  /* Writes job's values as the writer's next frame and fills in its header, or leaves *is_written
-   * false if the frame would be no smaller than its values; the caller then tries the next kind. */
-  szgpu_status (*write)(szg_write_job *job, szg_writer *writer, szg_frame_header *frame,
-                        bool *is_written);
-
-  /* ---- decompression ---- */
-
-  /* Takes the memory of the other steps. */
-  void (*carve_read)(szg_arena *arena, const szg_read_request *request, szg_read_plan *plan);
-  /* Loads the frame's sections and makes the tables that decoding needs. */
-  szgpu_status (*open)(szg_read_job *job);
-  /* Restores the rows, or the region, that the job names. */
-  szgpu_status (*restore)(szg_read_job *job);
-  /* Fails, and says why, if regions of this level, above 0, cannot be restored. NULL: none can. */
-  szgpu_status (*require_level)(szgpu_ctx *ctx, const szg_frame_facts *facts, uint32_t level);
-} szg_frame_kind;
 
 extern const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT];
 

@@ -4,8 +4,7 @@
 #include "frames/kinds_cuda.h"
 
 #include "codecs/run_masks.h"
-#include "codecs/simple/constant.h"
-#include "codecs/simple/raw.h"
+#include "codecs/simple/simple.h"
 #include "frames/mapped.h"
 
 static bool find_tiles(const szg_read_frame_cuda *frame, szg_box *box, uint64_t *tile_count);

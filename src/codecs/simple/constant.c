@@ -1,7 +1,7 @@
 /* constant.c - a constant frame on the CPU.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "codecs/simple/constant.h"
+#include "codecs/simple/simple.h"
 
 #include <string.h>
 
