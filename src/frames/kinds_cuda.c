@@ -102,6 +102,10 @@ const szg_frame_kind_cuda szg_frame_kinds_cuda[SZG_KIND_COUNT] = {
         },
 };
 
+const szg_batch_kind *szg_batch_kind_of(bool is_lossless) {
+  return is_lossless ? &szg_planes_batch : &szg_tile_batch;
+}
+
 /* ---- compression ---- */
 
 /* All memory that must be zero lies in one piece. choice_work comes last because only its first

@@ -4,6 +4,7 @@
 #ifndef SZG_KINDS_CUDA_H
 #define SZG_KINDS_CUDA_H
 
+#include "codecs/batch.h"
 #include "codecs/read_cuda.h"
 #include "codecs/write_cuda.h"
 #include "frames/kinds.h"
@@ -11,6 +12,9 @@
 SZG_C_BEGIN
 
 extern const szg_frame_kind_cuda szg_frame_kinds_cuda[SZG_KIND_COUNT];
+
+/* How calls that only put work in a stream code their frames. */
+const szg_batch_kind *szg_batch_kind_of(bool is_lossless);
 
 /* Takes the device memory and pinned memory of a compression. */
 szgpu_status szg_write_plan_carve_cuda(szg_arena *arena, const szg_write_request *request,
