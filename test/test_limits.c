@@ -13,25 +13,10 @@
 
 #include "archive_edit.h"
 #include "archive_ways.h"
+#include "ctxs.h"
 #include "limited_fields.h"
 #include "memory_streams.h"
 #include "regions.h"
-
-static szgpu_ctx *ctx, *three_threads;
-
-static int make_ctx(void **state) {
-  (void)state;
-  ctx = test_make_ctx(1);
-  three_threads = test_make_ctx(3);
-  return 0;
-}
-
-static int destroy_ctx(void **state) {
-  (void)state;
-  szgpu_destroy(ctx);
-  szgpu_destroy(three_threads);
-  return 0;
-}
 
 /* ---- what must hold ---- */
 
@@ -279,8 +264,7 @@ static void a_bound_of_each_value_keeps_the_range_of_one_sign(void **state) {
           params.bound = bounds[b];
           for (int keeps = 0; keeps <= 1; keeps++) {
             params.keep = keeps ? SZGPU_KEEP_RANGE : 0;
-            szgpu_info const info =
-                assert_comes_back(ctx, three_threads, &params, &shape, field);
+            szgpu_info const info = assert_comes_back(ctx, three_threads, &params, &shape, field);
             test_archive archive = test_compress(ctx, &params, &shape, field);
             void *const restored = test_decompress(ctx, &archive, info.field_bytes);
             double was[2], is[2];
@@ -489,5 +473,5 @@ int main(void) {
       cmocka_unit_test(an_absolute_bound_has_limits_if_asked),
       cmocka_unit_test(a_kept_range_is_that_of_all_values),
   };
-  return cmocka_run_group_tests(tests, make_ctx, destroy_ctx);
+  return cmocka_run_group_tests(tests, make_ctxs, destroy_ctxs);
 }
