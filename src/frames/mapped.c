@@ -10,7 +10,7 @@ enum { PART_VALUES = 1 << 16 };
 /* Values on their way, in either direction. */
 typedef struct mapped_job {
   const szg_mapping *mapping;
-  const szg_missing *missing;      /* writing: what is edited */
+  const szg_missing *missing;      /* writing: what is edited; NULL: values are widened */
   const szg_read_job *frame;       /* reading */
   const szg_mapped_target *target; /* reading */
   const uint8_t *from;
@@ -22,13 +22,18 @@ static uint64_t part_values(const mapped_job *job, uint64_t part) {
   return szg_min_u64(PART_VALUES, job->value_count - part * PART_VALUES);
 }
 
+/* Leads a part to its inner values; if values are missing, makes these, which are there, look as if
+ * the field had no more than a fill value. */
 static szgpu_status widen_part(void *job_pointer, uint64_t part, int worker) {
   (void)worker;
   const mapped_job *const job = job_pointer;
-  uint64_t const first = part * PART_VALUES;
-  szg_values_to_inner(job->mapping, job->from + first * szg_dtype_bytes(job->mapping->outer),
-                      part_values(job, part),
-                      job->to + first * szg_dtype_bytes(job->mapping->inner));
+  uint64_t const first = part * PART_VALUES, count = part_values(job, part);
+  const uint8_t *const from = job->from + first * szg_dtype_bytes(job->mapping->outer);
+  uint8_t *const to = job->to + first * szg_dtype_bytes(job->mapping->inner);
+  if (job->missing)
+    szg_missing_edit(job->missing, job->mapping, from, count, to);
+  else
+    szg_values_to_inner(job->mapping, from, count, to);
   return SZGPU_OK;
 }
 
@@ -39,18 +44,6 @@ static szgpu_status narrow_part(void *job_pointer, uint64_t part, int worker) {
   szg_values_to_outer(job->mapping, job->from + first * szg_dtype_bytes(job->mapping->inner),
                       part_values(job, part),
                       job->to + first * szg_dtype_bytes(job->mapping->outer));
-  return SZGPU_OK;
-}
-
-/* Makes the coded values of a part look as if the field had no more than a fill value. from: the
- * field's values. */
-static szgpu_status edit_part(void *job_pointer, uint64_t part, int worker) {
-  (void)worker;
-  const mapped_job *const job = job_pointer;
-  uint64_t const first = part * PART_VALUES;
-  szg_missing_edit(job->missing, job->mapping,
-                   job->from + first * szg_dtype_bytes(job->mapping->outer), part_values(job, part),
-                   job->to + first * szg_dtype_bytes(job->mapping->inner));
   return SZGPU_OK;
 }
 
@@ -155,7 +148,7 @@ static szgpu_status edit_values(szg_write_job *job) {
                        .to = values,
                        .value_count = value_count};
   job->values = values;
-  return szg_for_parts(&job->ctx->threads, szg_div_up(value_count, PART_VALUES), 0, edit_part,
+  return szg_for_parts(&job->ctx->threads, szg_div_up(value_count, PART_VALUES), 0, widen_part,
                        &edited);
 }
 
