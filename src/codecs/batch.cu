@@ -48,8 +48,7 @@ __global__ void items_judge_kernel(const szg_batch_item *items, uint32_t value_b
 szgpu_status szg_batch_send_reads_cuda(const szg_batch_sent *sent, uint32_t count, uint32_t first,
                                        szg_batch_item *items, cudaStream_t stream) {
   szg::send_reads_kernel<<<1, count, 0, stream>>>(*sent, first, items);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 szgpu_status szg_batch_verify_cuda(const szg_batch_class *batch, uint32_t most_sections,
@@ -71,15 +70,13 @@ szgpu_status szg_batch_judge_cuda(const szg_batch_class *batch, const szg_batch_
       szg_grid_blocks(batch->item_count, szg::BatchPolicy::kThreads, UINT32_MAX);
   dim3 blocks;
   SZG_TRY(szg::batch_blocks(batch, &blocks));
-  auto const merge = width == 1   ? szg::items_merge_kernel<uint8_t>
-                     : width == 2 ? szg::items_merge_kernel<uint16_t>
-                     : width == 4 ? szg::items_merge_kernel<uint32_t>
-                                  : szg::items_merge_kernel<uint64_t>;
-  merge<<<blocks, szg::BatchPolicy::kThreads, 0, stream>>>(items);
-  SZG_TRY_LAUNCH();
+  SZG_TRY(szg_with_width(width, [&](auto bits) {
+    szg::items_merge_kernel<decltype(bits)>
+        <<<blocks, szg::BatchPolicy::kThreads, 0, stream>>>(items);
+    return szg_launched();
+  }));
   SZG_TRY_CUDA(cudaStreamWaitEvent(stream, side->join, 0));
   szg::items_judge_kernel<<<judges, szg::BatchPolicy::kThreads, 0, stream>>>(items, width,
                                                                              batch->item_count);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }

@@ -93,8 +93,7 @@ __global__ void __launch_bounds__(32)
 szgpu_status open_archives(const szg_batch_class *batch, uint32_t value_bytes,
                            const szg_batch_lists *lists, cudaStream_t stream) {
   items_headers_kernel<<<batch->item_count, 32, 0, stream>>>(batch->heads, value_bytes, *lists);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 } // namespace

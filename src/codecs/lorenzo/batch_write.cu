@@ -161,8 +161,7 @@ szgpu_status finish(const szg_batch_class *batch, const szg_batch_lists *lists,
 szgpu_status szg_tile_batch_send_cuda(const szg_batch_sent *sent, uint32_t count, uint32_t first,
                                       const szg_batch_lists *lists, cudaStream_t stream) {
   szg::send_writes_kernel<<<1, count, 0, stream>>>(*sent, first, *lists);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 szgpu_status szg_tile_batch_write_cuda(const szg_batch_class *batch, const szg_batch_lists *lists,

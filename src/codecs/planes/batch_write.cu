@@ -236,8 +236,7 @@ szgpu_status place_sections(const szg_batch_lists &lists, uint32_t item_count,
                             cudaStream_t stream) {
   unsigned const blocks = szg_grid_blocks(item_count, BatchPolicy::kThreads, UINT32_MAX);
   items_lay_out_kernel<<<blocks, BatchPolicy::kThreads, 0, stream>>>(lists, item_count);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 szgpu_status finish(const szg_batch_class *batch, uint64_t most_bytes, const szg_batch_lists *lists,
@@ -245,12 +244,10 @@ szgpu_status finish(const szg_batch_class *batch, uint64_t most_bytes, const szg
   dim3 blocks;
   uint32_t const width = (uint32_t)szg_dtype_bytes(batch->dtype);
   SZG_TRY(batch_blocks(batch, &blocks));
-  auto const sides = width == 1   ? items_sides_kernel<uint8_t>
-                     : width == 2 ? items_sides_kernel<uint16_t>
-                     : width == 4 ? items_sides_kernel<uint32_t>
-                                  : items_sides_kernel<uint64_t>;
-  sides<<<blocks, BatchPolicy::kThreads, 0, stream>>>(*lists);
-  SZG_TRY_LAUNCH();
+  SZG_TRY(szg_with_width(width, [&](auto bits) {
+    items_sides_kernel<decltype(bits)><<<blocks, BatchPolicy::kThreads, 0, stream>>>(*lists);
+    return szg_launched();
+  }));
   uint64_t const most_leaves = leaf_count_of(most_bytes) + SZG_PLANES_MOST_SECTIONS;
   return complete_items(batch, most_leaves, items_complete_kernel, lists, stream);
 }
@@ -261,8 +258,7 @@ szgpu_status finish(const szg_batch_class *batch, uint64_t most_bytes, const szg
 szgpu_status szg_planes_batch_send_cuda(const szg_batch_sent *sent, uint32_t count, uint32_t first,
                                         const szg_batch_lists *lists, cudaStream_t stream) {
   szg::send_writes_kernel<<<1, count, 0, stream>>>(*sent, first, *lists);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 szgpu_status szg_planes_batch_write_cuda(const szg_batch_class *batch, const szg_batch_lists *lists,
