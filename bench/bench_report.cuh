@@ -106,9 +106,8 @@ void print_direction(const Result &r, const char *name, const Direction &directi
 }
 
 void print_result(const Result &r) {
-  printf("%s %s %g %s (%s): ratio %.3f, %.3f bits a value, ", r.field.c_str(),
-         r.mode, r.bound, r.predictor.c_str(), r.kind.c_str(), ratio(r),
-         bits_per_value(r));
+  printf("%s %s %g %s (%s): ratio %.3f, %.3f bits a value, ", r.field.c_str(), r.mode, r.bound,
+         r.predictor.c_str(), r.kind.c_str(), ratio(r), bits_per_value(r));
   printf("xxh3 of field %016llx, of archive %016llx\n", (unsigned long long)r.field_hash,
          (unsigned long long)r.archive_hash);
   print_direction(r, "compression", r.compression);

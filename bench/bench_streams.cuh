@@ -13,8 +13,8 @@
 #include "core/context.h"
 #include "core/places.h"
 #include "core/workers.h"
-#include "huffman/huffman.h"
 #include "frames/open.h"
+#include "huffman/huffman.h"
 
 namespace {
 
@@ -149,8 +149,8 @@ inline void take_codes(const szgpu_ctx *ctx, const std::vector<uint8_t> &archive
   szg_frame_header header;
   must(ctx, szg_open_in_place(archive.data(), archive.size(), &opened));
   uint64_t offset = szg_frame_offset(&opened, 0);
-  must(ctx, szg_frame_open(&opened, 0, archive.data() + offset, archive.size() - offset,
-                           &header, nullptr));
+  must(ctx, szg_frame_open(&opened, 0, archive.data() + offset, archive.size() - offset, &header,
+                           nullptr));
   if (header.kind != SZG_FRAME_LINEAR) die(s->name + ": its first frame has no codes");
   s->grid = szg_grid_of_rows(&opened.grid, szg_frame_row_count(&opened, 0));
   s->symbol_count = 2 * header.radius;

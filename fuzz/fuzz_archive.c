@@ -130,7 +130,7 @@ static uint64_t bytes_of_coded(const szgpu_info *info) {
   }
 }
 
-/* The most memory of one thread, by docs/pipeline.md, with 1 MiB for what libzstd takes for itself.
+/* The most memory of one thread, by docs/security.md, with 1 MiB for what libzstd takes for itself.
  * largest: values of the largest frame. */
 static size_t most_memory(const trial *t) {
   uint64_t rows = 1, values = 1;

@@ -22,7 +22,7 @@
  * Memory. The caller owns fields and archives and may free or reuse them when the call returns. A
  * ctx keeps its workspace for the next call and frees it in szgpu_destroy. A call that fails frees
  * it. A call also frees it if it made it larger than both 128 MiB plus 4 MiB for each thread and 16
- * times the call's field and archive. szgpu_options.memory_limit limits it; docs/pipeline.md says
+ * times the call's field and archive. szgpu_options.memory_limit limits it; docs/security.md says
  * how large it can be. Structs are read during the call only and may be changed or dropped after
  * it.
  *
@@ -140,7 +140,8 @@ typedef enum szgpu_layout { SZGPU_LAYOUT_LINEAR = 0, SZGPU_LAYOUT_TILE = 1 } szg
  * fields, and much smaller for smooth ones. A frame that cannot be interpolated, for instance
  * because the bound is extremely tight, uses LORENZO.
  * AUTO: picks the smaller predictor for each frame from a sample; small frames are measured. If the
- * two differ by little, or the frame has at most 512 values, it picks LORENZO. */
+ * two differ by little, or the frame has at most 512 values, it picks LORENZO; also in most 3-D
+ * frames of 1000 to 4096 values. */
 typedef enum szgpu_predictor {
   SZGPU_PREDICTOR_AUTO = 0,
   SZGPU_PREDICTOR_LORENZO = 1,
@@ -407,7 +408,7 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_reserve(szgpu_ctx *ctx, const szgp
  *
  * field holds the values of the shape, in native byte order, the last dim fastest, and must be
  * aligned to the size of a value. archive may have any alignment in host memory (see szgpu_backend
- * for GPU memory). The two must not overlap.
+ * for GPU memory). The two must not overlap, and the call checks that.
  *
  * The archive is a function of the field, params and the format version: it is the same for any
  * number of threads and any backend. Sections packed with zstd also depend on libzstd's version.

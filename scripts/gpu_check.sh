@@ -114,7 +114,7 @@ fi
 
 if [ -n "$python" ] && [[ cuda_python == *"$only"* ]]; then
   site=$(mktemp -d)
-  # shellcheck disable=SC2016
+  # shellcheck disable=SC2016  # expanded by the shell inside
   run cuda_python 600 bash -c 'set -e
     python3 -m pip install -q --no-index --no-deps --target "$1" "$2"
     export PYTHONPATH=$1${PYTHONPATH:+:$PYTHONPATH}
@@ -161,6 +161,7 @@ if [ -n "$sanitize" ]; then
   # The command on small fields: every kernel of both layouts and ways, in seconds.
   small=$(mktemp -d)
   python3 test/cuda_small_fields.py "$small"
+  # shellcheck disable=SC2016  # expanded by the shell inside
   there_and_back='set -e
     for layout in tile linear; do
       "${@:4}" "$1" -z -f -q -b cuda --layout $layout -m abs -e 1e-2 -o "$3" "$2"

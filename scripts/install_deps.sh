@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# install_deps.sh - installs what building szgpu needs and, with "quick", "test", "fuzz" or "deb",
-# what scripts/test.sh, all tests, the fuzz targets or Debian's packages need.
+# install_deps.sh - installs what building szgpu needs and, with "quick", "test", "lint", "fuzz" or
+# "deb", what scripts/test.sh, all tests, scripts/lint.sh, the fuzz targets or Debian's packages need.
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Looks for each program or library first, so that one that came some other way is used as it is.
@@ -65,6 +65,17 @@ fi
 if [ "$purpose" = deb ] || [ "$purpose" = test ]; then
   need dpkg-dev have dpkg-shlibdeps
   need file have file # cpack calls it
+fi
+
+if [ "$purpose" = lint ] || [ "$purpose" = test ]; then
+  need shellcheck have shellcheck
+  need clang-format have clang-format
+  need clang-tidy have clang-tidy
+fi
+
+if [ "$purpose" = lint ]; then # clang-tidy reads the headers
+  need libhdf5-dev has_hdf5
+  need libhdf5-openmpi-dev pkg-config --exists hdf5-openmpi
 fi
 
 [ "$purpose" != deb ] || need libhdf5-dev has_hdf5

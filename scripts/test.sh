@@ -5,9 +5,10 @@
 # usage: scripts/test.sh [all|slow]
 # Without arguments, what matters in 5 to 10 minutes: most tests in release, those that read what
 # strangers write under sanitizers too, and the Python package.
-# all: what CI runs. Every test that needs no GPU, in release; more tests under sanitizers, and the
-# fuzz targets' inputs; a build without HDF5; the wheel; and, where there is nvcc, the CUDA backend,
-# whose tests are skipped by name without a GPU (scripts/gpu_check.sh is for a machine with one).
+# all: what CI runs. Every test that needs no GPU, in release; scripts/lint.sh; more tests under
+# sanitizers, and the fuzz targets' inputs; a build without HDF5; the wheel; and, where there is nvcc,
+# the CUDA backend, whose tests are skipped by name without a GPU (scripts/gpu_check.sh is for a
+# machine with one).
 # slow: all, every test under sanitizers, half a minute of fuzzing for each target, and fields of
 # gigabytes.
 # First installs what is missing. May run again, and from anywhere. Ends with the time of each part.
@@ -63,6 +64,7 @@ part() { # what, a command
   times+=("$(printf '%5d s  %s' $((SECONDS - before)) "$name")")
   return "$status"
 }
+# shellcheck disable=SC2317  # part calls it
 build() { # preset, options of cmake, "--", options of the build
   local -r preset=$1
   local options=()
@@ -75,6 +77,7 @@ build() { # preset, options of cmake, "--", options of the build
   cmake --preset "$preset" -DSZGPU_TESTS=ON "${options[@]}" &&
     cmake --build --preset "$preset" --parallel "$(nproc)" "$@"
 }
+# shellcheck disable=SC2317  # part calls it
 run_tests() { # preset, ctest's options
   local -r preset=$1
   shift
@@ -92,6 +95,13 @@ case $what in
 esac
 part 'build, release' build release -DSZGPU_HDF5=ON -DSZGPU_MPI=$mpi -DSZGPU_WERROR="$werror" --
 part 'tests, release' run_tests release "${chosen[@]}" || failed=1
+
+lint_failed=0
+# shellcheck disable=SC2317  # part calls it
+lint() {
+  scripts/lint.sh 2>&1 | tee build/lint.log
+}
+[ "$what" = quick ] || part 'lint' lint || lint_failed=1
 
 if [ "$what" = slow ]; then
   part 'build, sanitizers' build asan -DSZGPU_HDF5=ON --
@@ -136,6 +146,13 @@ for suite in "${suites[@]}"; do
   awk -f scripts/why_skipped.awk "build/$suite/test.log" \
     "build/$suite/Testing/Temporary/LastTest.log"
 done
+if [ "$lint_failed" -ne 0 ]; then
+  printf '\nlint: scripts/lint.sh failed; its output is above.\n'
+  failed=1
+elif [ "$what" != quick ]; then
+  printf '\nlint: nothing was found.\n'
+  sed -n 's/^skipped: /  &/p' build/lint.log
+fi
 if [ "$python_failed" -ne 0 ]; then
   printf '\npython: scripts/test_python.sh failed; its output is above.\n'
   failed=1

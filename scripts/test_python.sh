@@ -53,7 +53,7 @@ PATH=$here/build/bin:$PATH auditwheel repair -w "$here/wheel" "$here"/dist/szgpu
 wheel=$(echo "$here"/wheel/szgpu-*.whl)
 
 [ -x "$here/use/bin/pip" ] || "$python" -m venv "$here/use"
-"$here/use/bin/pip" install -q --no-compile --upgrade "$wheel[test]"
+"$here/use/bin/pip" install -q --no-compile --upgrade "${wheel}[test]"
 "$here/use/bin/pip" install -q --no-compile --force-reinstall --no-deps "$wheel"
 
 run_pytest "$here/use/bin/python" tests "$@"

@@ -132,6 +132,7 @@ static szgpu_status compress(szgpu_ctx *ctx, const szgpu_params *given, const sz
   SZG_TRY(szg_check_request(ctx, given, shape, &known, &grid));
   SZG_REQUIRE(field && archive && archive_bytes, SZGPU_BAD_ARGUMENT);
   SZG_TRY(szg_check_alignment(ctx, shape->dtype, field));
+  SZG_TRY(szg_check_apart(ctx, field, szg_field_bytes(shape, &grid), archive, capacity));
   ctx->callers_bytes = szg_field_bytes(shape, &grid);
   uint64_t used_bytes = 0;
   szgpu_status status = SZGPU_UNSUPPORTED;
@@ -181,13 +182,14 @@ static szgpu_status open_archive(szgpu_ctx *ctx, const void *archive, size_t arc
                   (unsigned long long)stated_bytes);
 }
 
-static szgpu_status check_field(szgpu_ctx *ctx, const szg_opened *opened, uint64_t value_count,
-                                const void *field, size_t field_bytes) {
+static szgpu_status check_field(szgpu_ctx *ctx, const void *archive, const szg_opened *opened,
+                                uint64_t value_count, const void *field, size_t field_bytes) {
   szgpu_dtype const dtype = opened->header.shape.dtype;
   uint64_t const needed_bytes = value_count * szg_dtype_bytes(dtype);
   SZG_TRY(szg_check_alignment(ctx, dtype, field));
   ctx->callers_bytes = opened->header.archive_bytes + field_bytes;
-  if (field_bytes == needed_bytes) return SZGPU_OK;
+  if (field_bytes == needed_bytes)
+    return szg_check_apart(ctx, field, field_bytes, archive, opened->header.archive_bytes);
   return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the values take %llu bytes, not %llu",
                   (unsigned long long)needed_bytes, (unsigned long long)field_bytes);
 }
@@ -210,7 +212,8 @@ static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t 
     first_row = 0;
     row_count = opened.grid.row_extent;
   }
-  SZG_TRY(check_field(ctx, &opened, row_count * opened.grid.row_values, field, field_bytes));
+  SZG_TRY(
+      check_field(ctx, archive, &opened, row_count * opened.grid.row_values, field, field_bytes));
   szg_wanted const wanted = szg_wanted_rows(&opened.grid, first_row, row_count);
   szgpu_status status = SZGPU_UNSUPPORTED;
   bool const with_cuda = szg_takes_cuda(ctx, field_bytes);
@@ -280,7 +283,7 @@ static szgpu_status decompress_region_there(szgpu_ctx *ctx, const void *archive,
   SZG_TRY(open_archive(ctx, archive, archive_bytes, true, &opened));
   szg_box box = szg_box_of_level(&opened.grid, 0);
   SZG_TRY(find_box(ctx, &opened, region, &box));
-  SZG_TRY(check_field(ctx, &opened, szg_box_value_count(&box), field, field_bytes));
+  SZG_TRY(check_field(ctx, archive, &opened, szg_box_value_count(&box), field, field_bytes));
   return szg_decompress_region_cuda(ctx, archive, &opened, &box, field, is_done);
 }
 
@@ -299,6 +302,7 @@ static szgpu_status decompress_part(szgpu_ctx *ctx, const void *archive, size_t 
         decompress_region_there(ctx, archive, archive_bytes, region, field, field_bytes, &is_done));
   if (is_done) return SZGPU_OK;
   void *host_field = field;
+  const void *const given = archive;
   if (is_cuda) SZG_TRY(szg_fetch_archive_cuda(ctx, archive, archive_bytes, &archive));
   szg_opened opened;
   SZG_TRY(open_archive(ctx, archive, archive_bytes, false, &opened));
@@ -306,7 +310,7 @@ static szgpu_status decompress_part(szgpu_ctx *ctx, const void *archive, size_t 
                        .box = szg_box_of_level(&opened.grid, (uint32_t)level),
                        .is_partial = region != NULL};
   if (region) SZG_TRY(find_box(ctx, &opened, region, &wanted.box));
-  SZG_TRY(check_field(ctx, &opened, szg_box_value_count(&wanted.box), field, field_bytes));
+  SZG_TRY(check_field(ctx, given, &opened, szg_box_value_count(&wanted.box), field, field_bytes));
   if (is_cuda) SZG_TRY(szg_stage_field_cuda(ctx, field, field_bytes, &host_field));
   SZG_TRY(szg_decompress_cpu(ctx, &opened, &wanted, host_field));
   return is_cuda ? szg_send_field_cuda(ctx, host_field, field_bytes, field) : SZGPU_OK;

@@ -1,5 +1,5 @@
 /* test_bombs.c - small archives that ask for much memory or time: what they claim is refused before
- * it is taken, and what a call takes stays below the limits that docs/pipeline.md states.
+ * it is taken, and what a call takes stays below the limits that docs/security.md states.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _POSIX_C_SOURCE 199309L /* clock_gettime */
@@ -19,7 +19,7 @@ enum { THREADS = 2, BOX_VALUES = 8, BOXES = 1 << 15, MIB = 1 << 20 };
  * whole rows. */
 enum { WHOLE, SLAB, ONE_VALUE, BOX, WAYS };
 
-/* docs/pipeline.md, "The most that an archive can take": by the bytes of a value in the field, and
+/* docs/security.md, "The most that an archive can take": by the bytes of a value in the field, and
  * as it is coded, and whether these types differ. */
 typedef struct value_kind {
   szgpu_dtype dtype;

@@ -307,6 +307,25 @@ static void a_relative_bound_of_halves_loses_no_spacing(void **state) {
   }
 }
 
+/* A difference that rounded to -0 once passed for none: the bound was above the exact product. The
+ * product of asked = k 2^-1074 and span = odd 2^-24 is a little less than 512 multiples of 2^-1074,
+ * or a multiple of so many. */
+static void a_relative_bound_too_small_for_normal_numbers_is_not_raised(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  for (int round = 0; round < HALF_ROUNDS; round++) {
+    uint64_t const odd = 2 * test_random_below(&random, 512) + 1, mask = ((uint64_t)1 << 33) - 1;
+    uint64_t inverse = odd; /* modulo 2^33, by Newton */
+    for (int i = 0; i < 5; i++) inverse *= 2 - odd * inverse;
+    uint64_t const k = (0 - (1 + test_random_below(&random, 1 << 23))) * inverse & mask;
+    uint16_t const values[] = {0, (uint16_t)odd}; /* subnormal: multiples of 2^-24 */
+    double const asked = ldexp((double)k, -1074);
+    if (k == 0) continue;
+    double const bound = relative_bound(SZGPU_F16, values, 2, asked);
+    assert_true((__float128)bound <= (__float128)asked * ldexp((double)odd, -24));
+  }
+}
+
 /* bf16 have differences that are no doubles. */
 static void a_relative_bound_of_bf16_never_passes_the_exact_product(void **state) {
   (void)state;
@@ -465,6 +484,7 @@ int main(void) {
       cmocka_unit_test(a_range_beyond_f64_is_halved_not_lost),
       cmocka_unit_test(a_relative_bound_of_integers_loses_no_unit),
       cmocka_unit_test(a_relative_bound_of_halves_loses_no_spacing),
+      cmocka_unit_test(a_relative_bound_too_small_for_normal_numbers_is_not_raised),
       cmocka_unit_test(a_relative_bound_of_bf16_never_passes_the_exact_product),
       cmocka_unit_test(psnr_agrees_with_the_power_of_ten),
       cmocka_unit_test(refuses_bounds_that_are_none),

@@ -22,7 +22,7 @@ typedef struct intrusion {
   test_archive archive;
   bool in_another_thread, is_done;
   int refused_calls; /* of CALLS_WITH_CTX */
-  bool cancels; /* the first call */
+  bool cancels;      /* the first call */
 } intrusion;
 
 /* Makes every call that takes a ctx. */

@@ -275,6 +275,77 @@ static void large_alphabets_cost_what_plain_huffman_does(void **state) {
   }
 }
 
+/* ---- the lengths of package-merge, which an archive has even if other codes cost the same ---- */
+
+enum { MOST_MERGED = 24, MOST_ITEMS = 2 * MOST_MERGED };
+
+typedef struct merge_item {
+  uint64_t weight;
+  uint8_t lengths[MOST_MERGED]; /* what taking it adds to the leaves' */
+} merge_item;
+
+/* The leaves, with counts in rising order, merged with the pairs of the items before. */
+static uint32_t merge_items(const uint64_t *rising, uint32_t leaf_count, const merge_item *items,
+                            uint32_t item_count, merge_item *merged) {
+  uint32_t leaf = 0, pair = 0, n = 0;
+  while (leaf < leaf_count || pair < item_count / 2) {
+    merge_item package = {.weight = UINT64_MAX};
+    if (pair < item_count / 2) {
+      package = items[2 * pair];
+      package.weight += items[2 * pair + 1].weight;
+      for (int i = 0; i < MOST_MERGED; i++)
+        package.lengths[i] = (uint8_t)(package.lengths[i] + items[2 * pair + 1].lengths[i]);
+    }
+    if (leaf < leaf_count && rising[leaf] <= package.weight) {
+      merged[n] = (merge_item){.weight = rising[leaf]};
+      merged[n++].lengths[leaf++] = 1;
+    } else {
+      merged[n++] = package;
+      pair++;
+    }
+  }
+  return n;
+}
+
+static void merge_lengths(const uint64_t *rising, uint32_t leaf_count, int longest_code,
+                          uint8_t lengths[MOST_MERGED]) {
+  static merge_item items[2][MOST_ITEMS];
+  uint32_t item_count = 0;
+  for (int level = 0; level < longest_code; level++)
+    item_count =
+        merge_items(rising, leaf_count, items[level % 2], item_count, items[(level + 1) % 2]);
+  memset(lengths, 0, MOST_MERGED);
+  for (uint32_t i = 0; i < 2 * leaf_count - 2; i++)
+    for (int leaf = 0; leaf < MOST_MERGED; leaf++)
+      lengths[leaf] = (uint8_t)(lengths[leaf] + items[longest_code % 2][i].lengths[leaf]);
+}
+
+static void lengths_are_those_of_package_merge(void **state) {
+  (void)state;
+  int limited = 0, deep = 0;
+  for (uint32_t c = 0; c < 20000; c++) {
+    uint32_t const leaf_count = 2 + (uint32_t)(test_hash(4 * c) % (MOST_MERGED - 1));
+    int const longest = 5 + (int)(test_hash(4 * c + 1) % 12);
+    uint32_t const spread = (uint32_t)(test_hash(4 * c + 2) % 4); /* 0: many ties */
+    uint8_t expected[MOST_MERGED], unlimited[MOST_MERGED];
+    uint64_t count = 1;
+    clear_counts();
+    for (uint32_t i = 0; i < leaf_count; i++) {
+      counts[i] = count;
+      count += (test_hash(1000 * c + i) % 3 == 0) + (spread > 1 ? count * spread / 4 : 0);
+    }
+    merge_lengths(counts, leaf_count, longest, expected);
+    merge_lengths(counts, leaf_count, MOST_MERGED, unlimited);
+    memset(&book, 0xA5, sizeof book);
+    szg_codebook_build(counts, MOST_MERGED, longest, &book, &work);
+    if (memcmp(book.lengths, expected, MOST_MERGED) != 0)
+      fail_msg("case %u: %u leaves, at most %d bits", c, leaf_count, longest);
+    limited += memcmp(expected, unlimited, MOST_MERGED) != 0;
+    deep += expected[0] == longest && memcmp(expected, unlimited, MOST_MERGED) == 0;
+  }
+  assert_true(limited > 1000 && deep > 100);
+}
+
 static void counts_near_2_to_the_40_do_not_overflow(void **state) {
   (void)state;
   for (uint32_t s = 0; s < 1024; s++) counts[s] = 1 + s % 5 * s;
@@ -298,6 +369,7 @@ int main(void) {
       cmocka_unit_test(codes_that_want_over_16_bits_are_optimal_within_them),
       cmocka_unit_test(small_alphabets_cost_the_least_that_any_code_can),
       cmocka_unit_test(large_alphabets_cost_what_plain_huffman_does),
+      cmocka_unit_test(lengths_are_those_of_package_merge),
       cmocka_unit_test(counts_near_2_to_the_40_do_not_overflow),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,9 +58,16 @@ static void groups_of_version_2(void **state) {
   static const struct {
     const char *membership;
     int cores;
-  } cases[] = {{"0::/a/b\n", 4}, {"0::/a/c\n", 2},  {"0::/a/d\n", 1},         {"0::/e\n", 9},
-               {"0::/\n", INT_MAX}, {"0::/f\n", INT_MAX}, {"0::/not/there\n", INT_MAX},
-               {"", INT_MAX},    {"0::/a", 4},      {"nonsense", INT_MAX}};
+  } cases[] = {{"0::/a/b\n", 4},
+               {"0::/a/c\n", 2},
+               {"0::/a/d\n", 1},
+               {"0::/e\n", 9},
+               {"0::/\n", INT_MAX},
+               {"0::/f\n", INT_MAX},
+               {"0::/not/there\n", INT_MAX},
+               {"", INT_MAX},
+               {"0::/a", 4},
+               {"nonsense", INT_MAX}};
   for (size_t i = 0; i < ARRAY_COUNT(cases); i++)
     assert_int_equal(szg_cores_of_group(cases[i].membership, root), cases[i].cores);
 }

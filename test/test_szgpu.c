@@ -376,6 +376,32 @@ static void refuses_fields_that_are_not_aligned(void **state) {
   assert_true(strlen(szgpu_last_error(ctx)) > 0);
 }
 
+/* Each way that two ranges can meet: nothing is written. */
+static void refuses_fields_and_archives_that_share_memory(void **state) {
+  (void)state;
+  request r = compressed_request();
+  size_t const field_bytes = sizeof r.field;
+  _Alignas(16) uint8_t room[3 * sizeof r.field + sizeof r.archive];
+  for (size_t first = 0; first <= 2 * field_bytes; first += sizeof *r.field) {
+    bool const is_apart = first >= field_bytes;
+    size_t archive_bytes;
+    memcpy(room, r.field, field_bytes);
+    assert_int_equal(szgpu_compress(ctx, &r.params, &r.shape, room, room + first, sizeof r.archive,
+                                    &archive_bytes),
+                     is_apart ? SZGPU_OK : SZGPU_BAD_ARGUMENT);
+    assert_memory_equal(room, r.field, field_bytes);
+    memcpy(room + first, r.archive, r.archive_bytes);
+    assert_int_equal(szgpu_decompress(ctx, room + first, r.archive_bytes, room, field_bytes),
+                     is_apart ? SZGPU_OK : SZGPU_BAD_ARGUMENT);
+    assert_memory_equal(room + first, r.archive, r.archive_bytes);
+  }
+  memcpy(room, r.archive, r.archive_bytes);
+  void *const inside = room + r.archive_bytes / sizeof *r.field * sizeof *r.field;
+  bool const meets = (uint8_t *)inside < room + r.archive_bytes;
+  assert_int_equal(szgpu_decompress(ctx, room, r.archive_bytes, inside, field_bytes),
+                   meets ? SZGPU_BAD_ARGUMENT : SZGPU_OK);
+}
+
 static void refuses_slabs_that_are_not_there(void **state) {
   (void)state;
   static const uint64_t bad[][2] = {
@@ -591,6 +617,7 @@ int main(void) {
       cmocka_unit_test(refuses_bad_shapes),
       cmocka_unit_test(refuses_to_restore_into_another_size),
       cmocka_unit_test(refuses_fields_that_are_not_aligned),
+      cmocka_unit_test(refuses_fields_and_archives_that_share_memory),
       cmocka_unit_test(refuses_slabs_that_are_not_there),
       cmocka_unit_test(names_what_is_wrong_with_an_archive),
       cmocka_unit_test(an_archive_says_what_it_is),

@@ -328,13 +328,11 @@ static void chooses_modes_and_lanes_by_density(void **state) {
   (void)state;
   test_random random = test_random_begin();
   szg_tokens_shape shape = shape_of(64, 1, false);
-  uint32_t const cases[][5] = {/* per mille, bits, bits of a lane, mode, g */
-                               {1000, 5, 320, SZG_LEVELS_MODE_PLAIN, 1},
-                               {350, 1, 320, SZG_LEVELS_MODE_PAIRS, 3},
-                               {350, 1, 160, SZG_LEVELS_MODE_PAIRS, 2},
-                               {10, 1, 320, SZG_LEVELS_MODE_MASKS, 4},
-                               {10, 1, 0, SZG_LEVELS_MODE_MASKS, 1},
-                               {100, 1, 320, SZG_LEVELS_MODE_MASKS, 4}};
+  uint32_t const cases[][5] = {
+      /* per mille, bits, bits of a lane, mode, g */
+      {1000, 5, 320, SZG_LEVELS_MODE_PLAIN, 1}, {350, 1, 320, SZG_LEVELS_MODE_PAIRS, 3},
+      {350, 1, 160, SZG_LEVELS_MODE_PAIRS, 2},  {10, 1, 320, SZG_LEVELS_MODE_MASKS, 4},
+      {10, 1, 0, SZG_LEVELS_MODE_MASKS, 1},     {100, 1, 320, SZG_LEVELS_MODE_MASKS, 4}};
   for (uint32_t c = 0; c < ARRAY_COUNT(cases); c++) {
     memset(&tally, 0, sizeof tally);
     uint64_t bits[SZG_LEVELS_MODES] = {0};

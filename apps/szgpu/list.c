@@ -10,6 +10,7 @@
 #include "text.h"
 #include "values.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -47,6 +48,7 @@ static int make_window(struct listing *work) {
 /* Gives frame `index`, and refills the window if the frame is not in it. */
 static szgpu_status inspect_frame(struct listing *work, uint64_t index,
                                   const szgpu_frame_info **frame) {
+  assert(work->window); /* make_window has made it */
   if (index < work->window_start || index - work->window_start >= work->window_count) {
     uint64_t const left = work->info.frame_count - index;
     work->window_count = 0;

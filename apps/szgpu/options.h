@@ -53,7 +53,7 @@ struct options {
   double time;       /* --time */
   int level;         /* --level; 0: the whole field */
   bool is_forced, is_quiet, is_verbose, is_json, is_verified, is_strict;
-  bool is_named; /* --h5-args: the words are for datasets that are named */
+  bool is_named;        /* --h5-args: the words are for datasets that are named */
   bool is_stdout_taken; /* by data, so that reports go to standard error */
   char **files;
   int file_count;

@@ -25,6 +25,37 @@ static int refuse_existing(const struct report *report, const char *name) {
   return report_failure(report, CODE_IO, name, "already exists; use -f to overwrite");
 }
 
+/* The files that this command has written: none of them is replaced by another of its outputs. */
+static struct {
+  struct place {
+    dev_t device;
+    ino_t number;
+  } * places;
+  size_t count, capacity;
+} written_files;
+
+static bool is_written(const struct stat *status) {
+  for (size_t i = 0; i < written_files.count; i++) {
+    const struct place *const place = &written_files.places[i];
+    if (status->st_dev == place->device && status->st_ino == place->number) return true;
+  }
+  return false;
+}
+
+static bool note_written(int descriptor) {
+  struct stat status;
+  if (fstat(descriptor, &status) != 0) return true; /* a file that cannot be told from others */
+  if (written_files.count == written_files.capacity) {
+    size_t const capacity = written_files.capacity ? 2 * written_files.capacity : 16;
+    struct place *const places = realloc(written_files.places, capacity * sizeof *places);
+    if (!places) return false;
+    written_files.places = places;
+    written_files.capacity = capacity;
+  }
+  written_files.places[written_files.count++] = (struct place){status.st_dev, status.st_ino};
+  return true;
+}
+
 static int refuse_terminal(const struct report *report, const char *name) {
   return report_failure(report, CODE_USAGE, shown_output(name),
                         "is a terminal, and the data are binary; use -o FILE, or -f to write "
@@ -55,14 +86,15 @@ static int check_name(const struct report *report, const char *name, const char 
   bool const has_end = lstat(path, &end) == 0;
   if (!is_there && has_end && S_ISLNK(end.st_mode)) /* in a circle, or too many */
     return report_errno(report, name, "written", ELOOP);
-  if (!is_there) {
-    bool const is_dangling_link = lstat(name, &status) == 0;
-    return is_dangling_link && !is_forced ? refuse_existing(report, name) : CODE_OK;
-  }
+  if (!is_there) return CODE_OK; /* also the target of a link */
   int const code = check_inputs(report, name, &status, taken, taken_count);
   if (code != CODE_OK) return code;
   if (S_ISDIR(status.st_mode))
     return report_failure(report, CODE_IO, name, "is a folder; name a file with -o");
+  if (is_written(&status))
+    return report_failure(report, CODE_IO, name,
+                          "was written for another input of this call, and is not replaced; "
+                          "name one of the outputs with -o in a call of its own");
   *is_direct = !S_ISREG(status.st_mode);
   /* a disk needs -f too */
   if ((S_ISREG(status.st_mode) || S_ISBLK(status.st_mode)) && !is_forced)
@@ -220,6 +252,7 @@ int output_commit(const struct report *report, struct output *output) {
   if (output->has_source) take_mode(output);
   bool const is_synced = fsync(output->descriptor) == 0 || errno == EINVAL || errno == ENOSYS;
   int error_number = is_synced ? 0 : errno;
+  if (error_number == 0 && !note_written(output->descriptor)) error_number = ENOMEM;
   if (close(output->descriptor) != 0 && error_number == 0) error_number = errno;
   output->descriptor = -1;
   if (error_number == 0) error_number = take_name(output);

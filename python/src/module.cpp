@@ -394,8 +394,8 @@ class context {
 
   void begin(nb::object progress) {
     if (is_busy_.exchange(true))
-      throw nb::value_error("this object is at work in another thread: give each thread one of its "
-                            "own");
+      throw nb::value_error("this object is at work, in another thread or in the call that reports "
+                            "its progress: give each thread one of its own");
     progress_ = std::move(progress);
     next_look_ = clock::now() + std::chrono::milliseconds(100);
   }

@@ -107,7 +107,10 @@ def _require_plain(array: Any) -> None:
 
 def require_no_mask(array: Any) -> None:
     """Refuse masked values, which numpy would show as if they were values."""
-    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+    if isinstance(array, (list, tuple)):
+        for one in array:
+            require_no_mask(one)
+    elif isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
         raise TypeError(
             "the array has masked values, and an archive has no mask: pass array.filled(value) "
             "with fill=value"

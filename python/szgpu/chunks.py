@@ -6,14 +6,16 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
-from . import _core
+from . import _core, value_types
 from .settings import Settings
 
 
@@ -74,14 +76,15 @@ class told_of_chunk:  # noqa: N801
         filters = tuple(getattr(owner, "filters", None) or ())
         stages = (*filters, getattr(owner, "compressor", None))
         places = [i for i, stage in enumerate(stages) if stage is codec]
-        spec: Any = variables.get("chunk_spec")
         chunk = None
         if places and hasattr(owner, "filters"):
-            before, size = stages[: places[-1]], None
-            dtype = spec.dtype.to_native_dtype() if spec else None
-            if dtype is not None and not dtype.hasobject:
-                size = math.prod(spec.shape) * dtype.itemsize
-            chunk = Chunk(before, spec and spec.fill_value, size)
+            spec: Any = variables.get("chunk_spec")
+            if spec is not None:
+                dtype, shape, fill_value = spec.dtype.to_native_dtype(), spec.shape, spec.fill_value
+            else:  # the library zarr 2, whose arrays encode chunks themselves
+                dtype, shape, fill_value = owner.dtype, owner.chunks, owner.fill_value
+            size = None if dtype.hasobject else math.prod(shape) * dtype.itemsize
+            chunk = Chunk(stages[: places[-1]], fill_value, size)
         return partial(self._method, codec, chunk=chunk)
 
 
@@ -109,17 +112,82 @@ def _keeps_values(config: Mapping[str, Any]) -> bool:
     return bool(here.newbyteorder("=") == there.newbyteorder("="))
 
 
-def fills_of(settings: Settings, fill_value: Any, dtype: int) -> tuple[float, ...]:
-    """Find what of a chunk is kept exactly: the settings' fill values and the array's.
+def fills_of(settings: Settings, missing: Iterable[Any], dtype: int) -> tuple[float, ...]:
+    """Find what of a chunk is kept exactly: the settings' fill values and what the array names.
 
-    NaN and infinities always come back, and so does 0 if the bound is one of each value. An array's
-    fill value that its type does not have is none of its values.
+    NaN and infinities always come back, and so does 0 if the bound is one of each value. What the
+    array's type does not have is none of its values.
     """
-    if settings.lossless or np.asarray(fill_value).dtype.kind not in "biuf":
+    if settings.lossless:
         return settings.fills
     with _core.Environment():
-        fill = float(fill_value)
-        is_kept_anyway = not math.isfinite(fill) or (fill == 0 and settings.pwrel is not None)
-        if is_kept_anyway or fill in settings.fills or not _core.has_value(dtype, fill):
-            return settings.fills
-    return (*settings.fills, fill)
+        fills = {_nearest(dtype, fill): fill for fill in settings.fills}
+        for value in missing:
+            if np.asarray(value).dtype.kind not in "biuf":
+                continue
+            fill = float(value)
+            name = _nearest(dtype, fill)
+            is_kept_anyway = name in ("nan", "inf", "-inf") or (
+                fill == 0 and settings.pwrel is not None
+            )
+            if not is_kept_anyway and _core.has_value(dtype, fill):
+                fills.setdefault(name, fill)
+    return tuple(fills.values())
+
+
+def _nearest(dtype: int, fill: float) -> str:
+    """Name the value of a type that a number stands for; 0.0 is not -0.0."""
+    name = value_types.TYPE_NAMES[dtype]
+    if not name.startswith("float"):
+        return repr(fill)
+    with np.errstate(over="ignore"):
+        return repr(float(np.dtype(name).type(fill)))
+
+
+_SAMPLED_VALUES = 512  # of a chunk, at random places
+_ENOUGH_EQUAL = 4  # different values of a sample: by chance a restored value equals another's
+
+_restored: deque[np.ndarray] = deque(maxlen=256)
+"""Samples of chunks that were restored lately, with bounds that follow from the values."""
+
+
+def note_restored(settings: Settings, values: np.ndarray) -> None:
+    """Remember a restored chunk, for `warn_of_restored`."""
+    if settings.mode not in ("lossless", "abs"):
+        _restored.append(_sample(values))
+
+
+def warn_of_restored(settings: Settings, values: np.ndarray) -> None:
+    """Warn if a chunk holds values of a restored one, which the bound does not keep where they are.
+
+    Who writes a part of a chunk restores it, changes the part and compresses the whole again. With
+    abs the other values stay; with other modes they move each time, and errors add up.
+    """
+    if settings.mode in ("lossless", "abs"):
+        return
+    found = _sample(values)
+    for known in tuple(_restored):
+        if known.shape == found.shape and known.dtype == found.dtype:
+            equal = found[(known == found) & np.isfinite(found)]
+            if np.unique(equal).size >= _ENOUGH_EQUAL:
+                mode = settings.mode
+                warnings.warn(
+                    "the chunk has values that were restored, because a part of it is written "
+                    f"again, or it is copied: with {mode} they move by up to one more bound each "
+                    "time: write original values in whole chunks, or use abs",
+                    UserWarning,
+                    stacklevel=2,
+                )
+                return
+
+
+def _sample(values: np.ndarray) -> np.ndarray:
+    """Take values in the order of the archive, in this machine's order of bytes."""
+    sample: np.ndarray = values.reshape(-1, order="A")[_places(values.size)]
+    return sample.astype(sample.dtype.newbyteorder("="), copy=False)
+
+
+@lru_cache(maxsize=64)
+def _places(size: int) -> np.ndarray:
+    count = min(size, _SAMPLED_VALUES)
+    return np.random.default_rng(size).choice(size, count, replace=size > 1 << 20)

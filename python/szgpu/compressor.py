@@ -176,7 +176,7 @@ class Compressor:
         if rows:
             stored_dims = (rows[1], *stored_dims[1:])
         type_name, dims = _values(
-            info["dtype"], stored_dims, _asked_type(dtype) if out is None else _type_of(out)
+            info, stored_dims, _asked_type(dtype) if out is None else _type_of(out)
         )
         is_fortran = bool(info["source"] & SOURCE_FORTRAN)
         box = numbers = None
@@ -258,7 +258,7 @@ class Compressor:
     ) -> None:
         targets = []
         for archive in part:
-            name, dims = _values(archive.info["dtype"], archive.info["shape"], _asked_type(dtype))
+            name, dims = _values(archive.info, archive.info["shape"], _asked_type(dtype))
             targets.append(arrays.empty(library, device, dims, name))
         done = many.decompress_batch(self._context(device), device, part, targets, library)
         for archive, target, is_done in zip(part, targets, done, strict=True):
@@ -289,6 +289,7 @@ _of_thread = threading.local()
 def compressor_of_thread(threads: int) -> Compressor:
     """This thread's compressor, so that calls share a workspace."""
     kept: dict[int, Compressor] = _of_thread.__dict__.setdefault("compressors", {})
+    threads = whole(threads, _MOST_THREADS, "threads")
     if threads not in kept:
         kept[threads] = Compressor(threads=threads)
     return kept[threads]
@@ -303,7 +304,7 @@ def shape_of(
     info = _core.inspect(header)
     level = whole(level, MOST_LEVEL, "level")
     dims = tuple(_core.level_shape(header, level))
-    name, dims = _values(info["dtype"], dims, _asked_type(dtype))
+    name, dims = _values(info, dims, _asked_type(dtype))
     source: int = info["source"]
     return name, dims[::-1] if source & SOURCE_FORTRAN else dims, source
 
@@ -375,9 +376,14 @@ def _asked_type(dtype: str | np.dtype | type | None) -> str | None:
 
 
 def _values(
-    dtype: int, dims: tuple[int, ...], name: str | None
+    info: dict[str, Any], dims: tuple[int, ...], name: str | None
 ) -> tuple[str, tuple[int, ...]]:
-    """The name and the shape of the values that an archive's are, or are asked to be."""
+    """The name and the shape of the values that an archive's are, or are asked to be.
+
+    Bytes that are kept losslessly may be values of any type. Those of bfloat16 and float8, which
+    numpy does not have, are also given as unsigned integers with their bits.
+    """
+    dtype = info["dtype"]
     stored = value_types.TYPE_NAMES[dtype]
     if name is None or name == stored:
         return stored, dims
@@ -385,11 +391,12 @@ def _values(
         kind, units = value_types.type_of_name(name)
     except TypeError:
         raise _other_type(stored, name) from None
-    size = value_types.VALUE_BYTES[kind] * units
-    same_bits = value_types.VALUE_BYTES[dtype] == size and name.startswith(("uint", "int", "bool"))
-    if (dtype == value_types.FP8 and size == 1) or same_bits:
+    is_float8 = dtype == value_types.FP8 and kind == value_types.FP8
+    if is_float8 or (dtype == value_types.BF16 and name == "uint16"):
         return name, dims
-    if dtype == value_types.U8 and dims[-1] % size == 0:
+    size = value_types.VALUE_BYTES[kind] * units
+    is_bytes = dtype == value_types.U8 and info["mode"] == _core.lossless
+    if is_bytes and dims[-1] % size == 0:
         return name, (*dims[:-1], dims[-1] // size)
     raise _other_type(stored, name)
 

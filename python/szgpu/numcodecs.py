@@ -30,7 +30,15 @@ from numcodecs.registry import register_codec  # type: ignore[import-untyped]
 
 from . import _core, arrays, errors, value_types
 from .arrays import SOURCE_BIG_ENDIAN, SOURCE_FORTRAN
-from .chunks import Chunk, fills_of, folded, require_unfiltered, told_of_chunk
+from .chunks import (
+    Chunk,
+    fills_of,
+    folded,
+    note_restored,
+    require_unfiltered,
+    told_of_chunk,
+    warn_of_restored,
+)
 from .compressor import compressor_of_thread
 from .settings import Fill, Settings
 
@@ -79,10 +87,11 @@ class Szgpu(Codec):  # type: ignore[misc]
         values = ensure_ndarray(buf)
         if not self.settings.lossless:
             self._require_bound(buf, values, may_be_filtered=chunk is None)
+        warn_of_restored(self.settings, values)
         field, note = _field_of_memory(values)
         if field is None:
             return note
-        fills = fills_of(self.settings, chunk.fill_value if chunk else None, field.dtype)
+        fills = fills_of(self.settings, [chunk.fill_value] if chunk else (), field.dtype)
         archive: bytes = compressor_of_thread(1).compress_chunk(field, self.settings, fills)
         return archive + note
 
@@ -117,6 +126,7 @@ class Szgpu(Codec):  # type: ignore[misc]
         memory = np.empty(info["field_bytes"], np.uint8)
         compressor_of_thread(1).decompress_chunk(archive, memory)
         values = memory.view(dtype).reshape(*info["shape"][:-1], size // dtype.itemsize)
+        note_restored(self.settings, values)
         if info["source"] & SOURCE_BIG_ENDIAN:
             values = values.byteswap(inplace=True).view(dtype.newbyteorder(">"))
         return _given_to(out, values.transpose() if info["source"] & SOURCE_FORTRAN else values)

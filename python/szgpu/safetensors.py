@@ -89,6 +89,10 @@ def save_file(
         archive = compressor_of_thread(0).compress_chunk(field, settings, ())
         host = archive if isinstance(archive, bytes) else arrays.to_host(archive)
         archives[name] = np.frombuffer(host, np.uint8)
+    if metadata and _KEY in metadata:
+        raise ValueError(
+            f"metadata has the key {_KEY!r}, under which szgpu keeps its own: choose another"
+        )
     more = {**(metadata or {}), _KEY: json.dumps({"version": 1, "tensors": kinds})}
     safetensors.numpy.save_file(archives, filename, more)
 

@@ -16,6 +16,7 @@ import numpy as np
 from . import _core, arrays, errors
 from .compressor import compressor_of_thread
 from .dataset import Closable, Dataset, Mapping, dataset_of
+from .settings import real
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ class Series(Closable):
             raise ValueError(f"name is {name!r}: it cannot have the character 0")
         if len(label) > 255:
             raise errors.ArgumentError(f"name has {len(label)} bytes in UTF-8, which are more than 255")
-        seconds = None if time is None else float(time)
+        seconds = None if time is None else real(time, "time")
         if seconds is not None and not math.isfinite(seconds):
             raise errors.ArgumentError(f"time is {time}: it must be finite")
         archive = compressor_of_thread(self._threads).compress(array, **settings)

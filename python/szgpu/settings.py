@@ -33,7 +33,7 @@ def choice(choices: dict[str, int], value: str, what: str) -> int:
 
 def whole(value: int, most: int, what: str) -> int:
     try:
-        number = operator.index(value)
+        number = operator.index(_no_truth_value(value, what))
     except TypeError:
         raise TypeError(f"{what} is {value!r}, which is not a whole number") from None
     if not 0 <= number <= most:
@@ -42,21 +42,35 @@ def whole(value: int, most: int, what: str) -> int:
 
 
 def real(value: Any, what: str) -> float:
-    """Take any library's number, but no truth value and no text."""
-    if isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{what} is {bool(value)}, which is not a number: give one, such as 1e-3")
-    if isinstance(value, (str, bytes, bytearray)) or not hasattr(value, "__float__"):
+    """Take any library's number, but no truth value, text, span of time or array of one."""
+    _no_truth_value(value, what)
+    kind = getattr(getattr(value, "dtype", None), "kind", "f")
+    is_number = hasattr(value, "__float__") and kind not in "bOSUMmc" and np.ndim(value) == 0
+    is_number = is_number and not np.ma.is_masked(value)
+    if isinstance(value, (str, bytes, bytearray)) or not is_number:
         raise TypeError(f"{what} is {value!r}, which is not a number")
-    with _core.Environment():
-        number = float(value)
-    return math.nan if math.isnan(number) else number  # one NaN, so that settings can be equal
+    try:
+        with _core.Environment():
+            number = float(value)
+    except OverflowError:
+        raise errors.ArgumentError(
+            f"{what} is beyond the range of a float64: give a smaller number"
+        ) from None
+    return math.nan if math.isnan(number) else number
 
 
-@dataclass(frozen=True)
+def _no_truth_value(value: Any, what: str) -> Any:
+    if isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{what} is {bool(value)}, which is not a number: give one")
+    return value
+
+
+@dataclass(frozen=True, eq=False)
 class Settings:
     """The settings of `szgpu.compress` that a container can state for all its chunks.
 
-    They may be given as numbers of any library, and are Python's own afterwards.
+    They may be given as numbers of any library, and are Python's own afterwards. Settings are equal
+    if they read the same: a NaN equals another one, and 0.0 differs from -0.0.
     """
 
     abs: float | None = None
@@ -72,8 +86,14 @@ class Settings:
         with _core.Environment():
             self._check()
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Settings) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
     def _check(self) -> None:
-        if self.lossless not in (False, True):
+        if not isinstance(self.lossless, (int, np.bool_)) or self.lossless not in (0, 1):
             raise TypeError(f"lossless is {self.lossless!r}, which is neither True nor False")
         self._set("lossless", bool(self.lossless))
         for name in ("rel", "abs", "psnr", "pwrel"):
@@ -165,7 +185,7 @@ def _fill_of(given: Any) -> float | tuple[float, ...] | None:
         real(float(value) if value in _NOT_FINITE else value, "fill")
         for value in (given if several else [given])
     )
-    values = tuple(dict.fromkeys(numbers))
+    values = tuple({repr(number): number for number in numbers}.values())  # 0.0 is not -0.0
     if len(values) > _MOST_FILLS:
         raise errors.ArgumentError(
             f"fill has {len(values)} different values: at most {_MOST_FILLS} are kept exactly"

@@ -21,17 +21,22 @@ True
 from __future__ import annotations
 
 import asyncio
+import base64
+import copy
+import struct
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from zarr.abc.codec import ArrayBytesCodec
+from zarr.abc.codec import ArrayBytesCodec, Codec
+from zarr.core.metadata import ArrayV3Metadata
 
 from . import arrays
 from .arrays import SOURCE_BIG_ENDIAN
-from .chunks import fills_of, folded, require_unfiltered
+from .chunks import fills_of, folded, note_restored, require_unfiltered, warn_of_restored
 from .compressor import compressor_of_thread, shape_of
 from .settings import Fill, Settings
 
@@ -57,12 +62,14 @@ class SzgpuCodec(ArrayBytesCodec):
     abs, rel, psnr, pwrel, lossless, predictor, zstd
         As in `szgpu.compress`.
     fill : float or sequence of float, optional
-        Values that are kept exactly, in addition to the array's own fill value.
+        Values that are kept exactly, in addition to the array's own fill value and its attributes
+        `_FillValue` and `missing_value`.
     """
 
     is_fixed_size = False
 
     settings: Settings
+    place: _Place | None = None
 
     def __init__(
         self,
@@ -78,18 +85,44 @@ class SzgpuCodec(ArrayBytesCodec):
     ) -> None:
         settings = Settings(abs, rel, psnr, lossless, fill, predictor, zstd, pwrel)
         object.__setattr__(self, "settings", settings)
+        object.__setattr__(self, "place", None)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         if data.get("name") != NAME:
             raise ValueError(f"the codec's name is {data.get('name')!r}, not {NAME!r}")
-        return cls(**Settings.from_config(data.get("configuration", {})).__dict__)
+        codec = cls(**Settings.from_config(data.get("configuration", {})).__dict__)
+        object.__setattr__(codec, "place", getattr(data, "place", None))
+        return codec
+
+    def evolve_from_array_spec(self, array_spec: ArraySpec) -> Self:
+        """Note the codec's place in the array whose metadata are being made.
+
+        zarr asks this of all the codecs of an array when it makes the metadata, and of some of them
+        again later, when it no longer says where they stand.
+        """
+        place = _find_place(self)
+        if place is None:
+            return self
+        if place.is_changed and self.place is not None:  # the codecs of before may go on being used
+            self.place.attributes[0] = place.attributes[0]
+            place = replace(place, attributes=self.place.attributes)
+        elif self.place is not None:
+            place = replace(place, is_other=not self.place.is_other)
+        placed = copy.copy(self)
+        object.__setattr__(placed, "place", place)
+        return placed
 
     def to_dict(self) -> dict[str, Any]:
-        return {"name": NAME, "configuration": self.settings.as_config()}
+        return _Dict(self.place, name=NAME, configuration=self.settings.as_config())
 
     def validate(self, *, shape: Any, dtype: Any, chunk_grid: Any) -> None:
-        self._name_of(dtype.to_native_dtype())
+        try:
+            self._name_of(dtype.to_native_dtype())
+        except TypeError:
+            if self.place is not None:  # a filter may have made the type what it is
+                require_unfiltered(self.settings, self.place.filters)
+            raise
 
     def compute_encoded_size(self, input_byte_length: int, chunk_spec: ArraySpec) -> int:
         raise NotImplementedError("the size of an archive depends on the values")
@@ -104,23 +137,31 @@ class SzgpuCodec(ArrayBytesCodec):
         self.settings.require_type(dtype)
         return "uint8" if dtype.kind in "SUV" else dtype.name
 
-    def encode(self, chunks_and_specs: Iterable[tuple[NDBuffer | None, ArraySpec]]) -> Any:
-        pipeline = sys._getframe(1).f_locals.get("self")  # zarr does not say what stands before
-        if getattr(pipeline, "array_bytes_codec", None) is self:
-            require_unfiltered(self.settings, getattr(pipeline, "array_array_codecs", ()))
-        return super().encode(chunks_and_specs)
-
     def _encode_sync(self, chunk_array: NDBuffer, chunk_spec: ArraySpec) -> Buffer | None:
+        if not self.settings.lossless:
+            self._require_unfiltered()
         given = chunk_array.as_ndarray_like()
         values = self._values(given, chunk_spec)
-        field = arrays.field_of(values, not self.settings.lossless)
-        fills = fills_of(self.settings, chunk_spec.fill_value, field.dtype)
+        warn_of_restored(self.settings, values)
+        chunk = arrays.field_of(values, not self.settings.lossless)
+        missing = [chunk_spec.fill_value]
+        if self.place is not None:
+            missing += _missing_values(self.place.attributes[0])
+        fills = fills_of(self.settings, missing, chunk.dtype)
         if not given.dtype.isnative:
-            field = replace(field, source=field.source | SOURCE_BIG_ENDIAN)
-        archive = compressor_of_thread(1).compress_chunk(field, self.settings, fills)
+            chunk = replace(chunk, source=chunk.source | SOURCE_BIG_ENDIAN)
+        archive = compressor_of_thread(1).compress_chunk(chunk, self.settings, fills)
         if isinstance(archive, bytes):
             archive = np.frombuffer(archive, np.uint8)
         return chunk_spec.prototype.buffer.from_array_like(archive)
+
+    def _require_unfiltered(self) -> None:
+        if self.place is None:
+            raise TypeError(
+                "zarr does not say what stands before szgpu, so that a bound might not be one of "
+                "the array's values: give the codec to an array, or use lossless=True"
+            )
+        require_unfiltered(self.settings, self.place.filters)
 
     def _values(self, given: Any, chunk_spec: ArraySpec) -> Any:
         """See what zarr or a filter hands over as the values of the chunk's type and shape."""
@@ -152,6 +193,7 @@ class SzgpuCodec(ArrayBytesCodec):
                 f"{chunk_spec.shape}: put the array's own chunk in its place, or write it again"
             )
         values = compressor_of_thread(1).decompress(archive, dtype=name)
+        note_restored(self.settings, values)
         if name != dtype.name:
             values = values.view(dtype)
         if source & SOURCE_BIG_ENDIAN:  # a filter may need the bytes as it gave them
@@ -167,3 +209,95 @@ class SzgpuCodec(ArrayBytesCodec):
 
 def _native(dtype: np.dtype) -> np.dtype:
     return dtype.newbyteorder("=")
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a codec stands in an array of format 3."""
+
+    filters: tuple[Codec, ...]  # those before it, also before the shards that it is in
+    attributes: list[Mapping[str, Any]] = field(compare=False)  # one: the array's, as they change
+    is_changed: bool = field(default=False, compare=False)  # metadata that take the place of others
+    is_other: bool = False  # differs from the place before: ShardingCodec asks for a difference
+
+
+class _Dict(dict[str, Any]):
+    """A codec's dictionary, which keeps its place where zarr pickles it so, as in shards."""
+
+    def __init__(self, place: _Place | None = None, **items: Any) -> None:
+        super().__init__(**items)
+        self.place = place
+
+
+def _find_place(codec: SzgpuCodec) -> _Place | None:
+    """Find a codec's place from the calls that lead to it; None if no array's metadata do.
+
+    Up the stack, each call is one on a codec that has the one before among its own, such as
+    ShardingCodec, or the call that makes the metadata.
+    """
+    inner: Codec = codec
+    filters: tuple[Codec, ...] = ()
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        variables = frame.f_locals
+        owner: Any = variables.get("self")
+        is_of_metadata = isinstance(owner, ArrayV3Metadata)
+        if is_of_metadata or (isinstance(owner, Codec) and owner is not inner):
+            held = variables if is_of_metadata else vars(owner)
+            before = _before(inner, held.values())
+            if before is not None:
+                filters = (*before, *filters)
+                if is_of_metadata:
+                    return _Place(filters, [variables["attributes_parsed"]], _is_changed(frame))
+                inner = owner
+        frame = frame.f_back
+    return None
+
+
+def _is_changed(frame: FrameType) -> bool:
+    """Whether metadata are made from others, as when an array is resized."""
+    made = frame.f_locals["self"]
+    before = frame.f_back
+    while before is not None and before.f_globals.get("__name__") in (
+        "dataclasses",
+        ArrayV3Metadata.__module__,
+    ):
+        variables = before.f_locals
+        for name in ("self", "obj"):
+            owner = variables.get(name)
+            if isinstance(owner, ArrayV3Metadata) and owner is not made:
+                return True
+        before = before.f_back
+    return False
+
+
+def _before(codec: Codec, values: Iterable[Any]) -> tuple[Codec, ...] | None:
+    """Find the codecs before one, in the first row of codecs that has it."""
+    for row in values:
+        if isinstance(row, (list, tuple)) and all(isinstance(one, Codec) for one in row):
+            for i, one in enumerate(row):
+                if one is codec:
+                    return tuple(row[:i])
+    return None
+
+
+def _missing_values(attributes: Mapping[str, Any]) -> Iterator[float]:
+    """Read the attributes that name missing values, as CF and xarray write them."""
+    for name in ("_FillValue", "missing_value"):
+        given = attributes.get(name)
+        for value in given if isinstance(given, (list, tuple)) else (given,):
+            number = _number(value)
+            if number is not None:
+                yield number
+
+
+def _number(value: Any) -> float | None:
+    """Read a number; xarray writes a float as the base64 of its 8 bytes."""
+    try:
+        if isinstance(value, (int, float)):
+            return float(value)
+        if isinstance(value, str):
+            return float(struct.unpack("<d", base64.b64decode(value, validate=True))[0])
+    except (ValueError, OverflowError, struct.error):
+        pass  # a word, or a number that no value is
+    return None

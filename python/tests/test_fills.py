@@ -83,12 +83,12 @@ def test_one_that_it_has_comes_back(door, dtype, fill):
 @pytest.mark.parametrize(("dtype", "fill"), NOT_HAD)
 def test_a_container_s_own_one_makes_no_write_fail(dtype, fill):
     """Nobody asked for it, and no value is one."""
-    assert fills_of(Settings(abs=1), fill, VALUE_TYPES[dtype]) == ()
-    assert fills_of(Settings(abs=1, fill=[3]), fill, VALUE_TYPES[dtype]) == (3,)
+    assert fills_of(Settings(abs=1), [fill], VALUE_TYPES[dtype]) == ()
+    assert fills_of(Settings(abs=1, fill=[3]), [fill], VALUE_TYPES[dtype]) == (3,)
 
 
 def test_a_container_s_own_one_is_kept():
-    assert fills_of(Settings(abs=1), np.float32(-9999), VALUE_TYPES["float32"]) == (-9999,)
+    assert fills_of(Settings(abs=1), [np.float32(-9999)], VALUE_TYPES["float32"]) == (-9999,)
     with h5py.File("x", "w", driver="core", backing_store=False) as file:
         properties = {"chunks": (40, 50), "compression": szgpu.hdf5.Filter(abs=1)}
         file.create_dataset("a", (40, 50), "f4", fillvalue=-9999, **properties)
@@ -131,8 +131,8 @@ def test_flushed_denormals_do_not_show():
         lambda: szgpu.compress(wide, abs=5e-324, fill=5e-324),
         lambda: szgpu.compress(wide, rel=1e-3),
         lambda: Szgpu(abs=5e-324, fill=[0.0, 5e-324]).encode(wide),
-        lambda: fills_of(Settings(abs=5e-324), fill, VALUE_TYPES["float32"]),
-        lambda: fills_of(Settings(abs=5e-324, fill=0.0), 5e-324, VALUE_TYPES["float64"]),
+        lambda: fills_of(Settings(abs=5e-324), [fill], VALUE_TYPES["float32"]),
+        lambda: fills_of(Settings(abs=5e-324, fill=0.0), [5e-324], VALUE_TYPES["float64"]),
         lambda: szgpu.inspect(archive).fills,
         lambda: szgpu.decompress(archive).tobytes(),
     ]

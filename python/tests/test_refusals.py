@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+import ml_dtypes
 import numpy as np
 import pytest
 import szgpu
@@ -146,6 +147,92 @@ def test_types_that_the_archive_does_not_have():
     assert szgpu.decompress(ARCHIVE, dtype="f4").dtype == np.float32  # was refused
     with pytest.raises(TypeError, match="int32"):
         szgpu.decompress(szgpu.compress(np.zeros(3, "u1"), lossless=True), dtype="int32")
+
+
+def test_bits_are_not_values_of_another_type():
+    """They came back as numbers of the type that was asked for."""
+    i2, u1 = np.array([-1, -2], "i2"), np.array([2, 7], "u1")
+    for a, settings, names in (
+        (A, {"abs": 1e-3}, ("int32", "uint32", "float64", "datetime64[s]", "nonsense")),
+        (A, {"lossless": True}, ("int32", "bool")),
+        (A.astype("f2"), {"abs": 1e-3}, ("int16", "uint16", "bfloat16")),
+        (A.astype(ml_dtypes.bfloat16), {"abs": 1e-3}, ("int16", "float16")),
+        (i2, {"abs": 1}, ("uint16", "float16")),
+        (u1, {"abs": 1}, ("bool", "int8", "float8_e4m3fn")),
+    ):
+        archive = szgpu.compress(a, **settings)
+        for name in names:
+            with pytest.raises(TypeError, match=name.partition("[")[0]):
+                szgpu.decompress(archive, dtype=name)
+            with pytest.raises(TypeError, match=name.partition("[")[0]):
+                szgpu.decompress_many([archive], dtype=name)
+            if name != "nonsense":
+                dtype = getattr(ml_dtypes, name, name)
+                with pytest.raises(TypeError, match=name.partition("[")[0]):
+                    szgpu.decompress(archive, out=np.empty(a.shape, dtype))
+    for a, name in ((A > 0, "bool"), (np.arange(9), "int64"), (u1.view(bool), "bool")):
+        assert np.array_equal(szgpu.decompress(szgpu.compress(a, lossless=True), dtype=name), a)
+    bits = szgpu.decompress(szgpu.compress(A.astype(ml_dtypes.bfloat16), lossless=True), dtype="u2")
+    assert np.array_equal(bits, A.astype(ml_dtypes.bfloat16).view("u2"))
+
+
+@pytest.mark.parametrize("value", [
+    True, np.True_, np.array(True), np.ma.masked, "1", b"1", np.array([0.01]), np.timedelta64(1, "s"), np.complex64(1), 1j, {},
+])
+def test_what_is_no_number_is_refused(value):
+    for name in ("abs", "fill", "zstd"):
+        if name == "fill" and isinstance(value, np.ndarray):
+            continue  # one of one value
+        with pytest.raises(TypeError, match=f"{name} is .*not a (whole )?number"):
+            szgpu.compress(A, **({"abs": 1} | {name: value}))
+
+
+def test_whole_numbers_are_not_truth_values_and_numbers_have_ends():
+    for call in (
+        lambda: szgpu.compress(A, abs=1, frame_rows=True),
+        lambda: szgpu.Compressor(threads=True),
+        lambda: szgpu.decompress(ARCHIVE, level=True),
+    ):
+        with pytest.raises(TypeError, match="True, which is not a whole number"):
+            call()
+    for name in ("abs", "fill"):
+        with pytest.raises(szgpu.ArgumentError, match=f"{name} is beyond the range"):
+            szgpu.compress(A, **({"abs": 1} | {name: 10**400}))
+
+
+def test_lists_of_masked_arrays_are_refused():
+    """Their masks were lost."""
+    with pytest.raises(TypeError, match="no mask"):
+        szgpu.compress([A[0], np.ma.array(A[1], mask=A[1] > 0)], abs=1)
+
+
+@pytest.mark.parametrize("settings", [{"abs": 0.01}, {"lossless": True}])
+def test_the_field_and_the_archive_may_not_share_memory(settings):
+    """The archive restored to other values."""
+    room = np.empty(4 * A.nbytes, "u1")
+    for first in (0, A.nbytes // 2, A.nbytes - 4):
+        field = room[first : first + A.nbytes].view("f4").reshape(A.shape)
+        field[...] = A
+        with pytest.raises(szgpu.ArgumentError, match="share memory"):
+            szgpu.compress(field, out=room[: A.nbytes], **settings)
+        assert np.array_equal(field, A)
+    archive = np.frombuffer(szgpu.compress(A, **settings), "u1")
+    room[: archive.size] = archive
+    for first in (0, archive.size // 8 * 4):
+        out = room[first : first + A.nbytes].view("f4").reshape(A.shape)
+        for part in ({}, {"region": np.s_[:, :32]}, {"slab": (0, 8)}):
+            target = out[:8] if "slab" in part else out.reshape(-1)[:2048].reshape(64, 32)
+            with pytest.raises(szgpu.ArgumentError, match="share memory"):
+                szgpu.decompress(room[: archive.size], out=target if part else out, **part)
+    apart = room[-A.nbytes :].view("f4").reshape(A.shape)
+    assert abs(szgpu.decompress(room[: archive.size], out=apart) - A).max() <= 0.01
+
+
+def test_both_zeros_are_kept_if_both_are_named():
+    a = np.linspace(-1, 1, 2000, dtype="f4")
+    a[::5], a[1::5] = 0.0, -0.0
+    b = szgpu.decompress(szgpu.compress(a, abs=0.3, fill=[0.0, -0.0]))
+    assert np.array_equal(b[a == 0].view("u4"), a[a == 0].view("u4"))
 
 
 def test_big_endian_integers_keep_their_values():

@@ -8,8 +8,8 @@
 #define SZG_COPY_AHEAD_CUH
 
 #include <cuda_pipeline_primitives.h>
-#include <nv/target>
 #include <stdint.h>
+#include <nv/target>
 
 namespace szg {
 

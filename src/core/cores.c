@@ -79,8 +79,8 @@ static int cores_of_path(const char *below, const char *group, size_t group_char
   memcpy(folder, below, below_chars);
   memcpy(folder + below_chars, group, group_chars);
   for (size_t end = below_chars + group_chars; end >= below_chars; end--) {
-    bool const is_folder = end == below_chars || folder[end] == '/' ||
-                           end == below_chars + group_chars;
+    bool const is_folder =
+        end == below_chars || folder[end] == '/' || end == below_chars + group_chars;
     if (!is_folder) continue;
     folder[end] = '\0';
     int const cores = cores_of_folder(folder);

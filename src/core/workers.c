@@ -143,8 +143,7 @@ uint64_t szg_fork_count(void) { return __atomic_load_n(&pool.fork_count, __ATOMI
 
 void szg_run_workers(int worker_count, szg_work_function work, void *job) {
   team own = {.work = work, .job = job, .worker_count = worker_count, .joined_count = 1};
-  if (worker_count <= 1 || !open_pool() ||
-      pthread_cond_init(&own.left, NULL) != 0) {
+  if (worker_count <= 1 || !open_pool() || pthread_cond_init(&own.left, NULL) != 0) {
     work(job, 0);
     return;
   }

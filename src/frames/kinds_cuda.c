@@ -7,6 +7,8 @@
 #include "codecs/simple/simple.h"
 #include "frames/mapped.h"
 
+#include <assert.h>
+
 static bool find_tiles(const szg_read_frame_cuda *frame, szg_box *box, uint64_t *tile_count);
 static szgpu_status restore_tiles(const szg_read_job_cuda *job);
 
@@ -181,6 +183,7 @@ static szgpu_status begin_values(szg_write_job_cuda *job) {
   szg_device *const device = &job->ctx->device;
   bool const is_mapped = szg_is_mapped(&mapping);
   bool const is_edited = job->bound && szg_has_more_missing(&job->bound->missing);
+  assert(!is_mapped || job->bound); /* what is lossless is not mapped */
   job->values = is_mapped ? job->plan->inner_values : job->field_values;
   if (is_mapped && !job->bound->has_inner_values) {
     SZG_TRY(szg_values_to_inner_cuda(&mapping, job->field_values, job->grid.value_count,

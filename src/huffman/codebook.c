@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Lengths by package-merge (Larmore and Hirschberg, 1990): optimal under the limit. Every order is
- * fixed: leaves by (count, symbol), a leaf before a package of equal weight.
+ * fixed: leaves by (count, symbol), a leaf before a package of equal weight. If no code needs the
+ * limit, which is so for most books, Huffman's algorithm with the same order finds the same
+ * lengths: its items, in the order in which it joins them, are then the levels of package-merge.
  */
 #include <assert.h>
 #include <string.h>
@@ -45,6 +47,43 @@ static void sort_many(const uint64_t *counts, uint32_t leaf_count, szg_codebook_
     to = swapped;
   }
   if (from != work->leaves[0]) memcpy(work->leaves[0], from, leaf_count * sizeof *from);
+}
+
+/* Joins leaves and packages two by two, the lightest first, until one package is left, and notes
+ * which one each of them is in. */
+static void join_items(const uint64_t *counts, const uint32_t *leaves, uint32_t leaf_count,
+                       uint64_t *weights, uint32_t *leaf_parents, uint64_t *package_parents) {
+  uint32_t leaf = 0, package = 0;
+  for (uint32_t made = 0; made + 1 < leaf_count; made++) {
+    weights[made] = 0;
+    for (int i = 0; i < 2; i++) {
+      bool const takes_leaf =
+          leaf < leaf_count && (package == made || counts[leaves[leaf]] <= weights[package]);
+      if (takes_leaf) {
+        weights[made] += counts[leaves[leaf]];
+        leaf_parents[leaf++] = made;
+      } else {
+        weights[made] += weights[package];
+        package_parents[package++] = made;
+      }
+    }
+  }
+}
+
+/* Huffman's lengths of two leaves or more; false, and no lengths, if one is too long. */
+static bool find_lengths(const uint64_t *counts, uint32_t leaf_count, int longest_code,
+                         uint8_t *lengths, szg_codebook_work *work) {
+  const uint32_t *const leaves = work->leaves[0];
+  uint32_t *const leaf_parents = work->leaves[1];
+  uint64_t *const depths = work->weights[1]; /* of packages; first which one each is in */
+  uint32_t const root = leaf_count - 2;
+  join_items(counts, leaves, leaf_count, work->weights[0], leaf_parents, depths);
+  depths[root] = 0;
+  for (uint32_t package = root; package-- > 0;) depths[package] = depths[depths[package]] + 1;
+  if (depths[leaf_parents[0]] + 1 > (uint64_t)longest_code) return false; /* the lightest leaf */
+  for (uint32_t i = 0; i < leaf_count; i++)
+    lengths[leaves[i]] = (uint8_t)(depths[leaf_parents[i]] + 1);
+  return true;
 }
 
 /* One level: merges the leaves with the packages, which are pairs of the items before. Returns the
@@ -130,8 +169,8 @@ static void set_span(const uint32_t *leaves, uint32_t leaf_count, szg_codebook *
   book->end_symbol = leaf_count > escapes ? leaves[leaf_count - 1] + 1 : 1;
 }
 
-void szg_codebook_build(const uint64_t *counts, uint32_t symbol_count, int longest_code,
-                        szg_codebook *book, szg_codebook_work *work) {
+void szg_codebook_lengths(const uint64_t *counts, uint32_t symbol_count, int longest_code,
+                          szg_codebook *book, szg_codebook_work *work) {
   enum { FEW_LEAVES = 32 };
   uint32_t *const leaves = work->leaves[0];
   uint32_t const leaf_count = find_leaves(counts, symbol_count, leaves);
@@ -142,8 +181,14 @@ void szg_codebook_build(const uint64_t *counts, uint32_t symbol_count, int longe
     sort_few(counts, leaf_count, leaves);
   else
     sort_many(counts, leaf_count, work);
-  if (leaf_count == 1) book->lengths[work->leaves[0][0]] = 1;
-  if (leaf_count > 1) package_merge(counts, leaf_count, longest_code, book, work);
+  if (leaf_count == 1) book->lengths[leaves[0]] = 1;
+  if (leaf_count > 1 && !find_lengths(counts, leaf_count, longest_code, book->lengths, work))
+    package_merge(counts, leaf_count, longest_code, book, work);
+}
+
+void szg_codebook_build(const uint64_t *counts, uint32_t symbol_count, int longest_code,
+                        szg_codebook *book, szg_codebook_work *work) {
+  szg_codebook_lengths(counts, symbol_count, longest_code, book, work);
   bool const is_complete = assign_codes(book);
   assert(is_complete); /* Kraft equality */
   (void)is_complete;

@@ -55,6 +55,10 @@ typedef struct szg_codebook_work {
 void szg_codebook_build(const uint64_t *counts, uint32_t symbol_count, int longest_code,
                         szg_codebook *book, szg_codebook_work *work);
 
+/* The lengths alone: codes are not set. */
+void szg_codebook_lengths(const uint64_t *counts, uint32_t symbol_count, int longest_code,
+                          szg_codebook *book, szg_codebook_work *work);
+
 enum { SZG_CODEBOOK_MAX_BYTES = 6 + SZG_MAX_SYMBOLS };
 /* Writes the book's section; returns the bytes written (at most SZG_CODEBOOK_MAX_BYTES). */
 size_t szg_codebook_write(const szg_codebook *book, uint8_t *bytes);

@@ -6,13 +6,14 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/dispatch.h"
 #include "huffman/tokens_books_core.h"
 
 /* ---- choice ---- */
 
 /* Counts of a book's symbols, zeros too, in lanes of 2^g groups. */
-static void find_counts(const szg_tokens_tally *tally, uint32_t g, uint32_t mode, uint32_t book,
-                        uint64_t *counts) {
+SZG_INLINE void find_counts(const szg_tokens_tally *tally, uint32_t g, uint32_t mode, uint32_t book,
+                            uint64_t *counts) {
   szg_tokens_book_kind const kind = szg_tokens_book_kind_of(book);
   const uint64_t *const counted = szg_tokens_counted(tally, mode, book);
   uint64_t sum = 0;
@@ -24,7 +25,8 @@ static void find_counts(const szg_tokens_tally *tally, uint32_t g, uint32_t mode
     counts[kind.zero] = szg_tokens_zero_count(tally, g, book, sum);
 }
 
-uint64_t szg_tokens_cost(const szg_tokens_tally *tally, uint32_t lane_groups_log2, uint32_t mode) {
+SZG_HOT uint64_t szg_tokens_cost(const szg_tokens_tally *tally, uint32_t lane_groups_log2,
+                                 uint32_t mode) {
   assert(mode < SZG_LEVELS_MODES && lane_groups_log2 < SZG_TOKENS_LANE_SIZES);
   uint64_t const raw_bits = mode == SZG_LEVELS_MODE_PAIRS ? tally->pair_raw_bits : tally->raw_bits;
   uint64_t cost = raw_bits << SZG_LOG_FRACTION_BITS;
@@ -69,7 +71,7 @@ void szg_tokens_choose(const szg_tokens_tally *tally, uint32_t group_count, uint
     uint64_t counts[SZG_TOKENS_MOST_SYMBOLS];
     find_counts(tally, g, plan->mode, own, counts);
     if (!is_whole) count_escape(kind, counts);
-    szg_codebook_build(counts, kind.symbol_count, SZG_LEVELS_CODE_BITS, book, work);
+    szg_codebook_lengths(counts, kind.symbol_count, SZG_LEVELS_CODE_BITS, book, work);
     memcpy((uint8_t *)&plan->books + kind.lengths_at, book->lengths, kind.symbol_count);
   }
 }

@@ -253,26 +253,35 @@ SZG_HOT static void count_dense(const int32_t *codes, uint32_t group_count, cons
 
 /* ---- lanes ---- */
 
+/* Lanes of one group, then of two, and so on: each lane is two of the size before. */
 SZG_HOT static void count_live(const szg_tokens_shape *shape, const uint64_t *nonzero,
                                const uint64_t *existing, szg_tokens_tally *tally) {
+  uint64_t any[SZG_TOKENS_MOST_GROUPS + 1];
+  uint32_t groups[SZG_TOKENS_MOST_GROUPS + 1], places[SZG_TOKENS_MOST_GROUPS + 1],
+      pairs[SZG_TOKENS_MOST_GROUPS + 1];
+  uint32_t count = shape->group_count;
+  for (uint32_t lane = 0; lane < count; lane++) {
+    uint64_t const own = existing ? existing[lane] : UINT64_MAX;
+    any[lane] = nonzero[lane];
+    groups[lane] = 1;
+    places[lane] = popcount(own);
+    pairs[lane] = popcount(szg_pairs_of_places(own));
+  }
   for (uint32_t g = 0; g < SZG_TOKENS_LANE_SIZES; g++) {
-    for (uint32_t first = 0; first < shape->group_count; first += 1u << g) {
-      uint32_t end = first + (1u << g);
-      if (end > shape->group_count) end = shape->group_count;
-      uint64_t any = 0;
-      for (uint32_t group = first; group < end; group++) any |= nonzero[group];
-      if (!any) continue;
-      tally->live_lanes[g]++;
-      tally->live_groups[g] += end - first;
-      if (!existing) {
-        tally->live_places[g] += (end - first) * SZG_LEVELS_GROUP;
-        tally->live_pairs[g] += (end - first) * (SZG_LEVELS_GROUP / 2);
-        continue;
-      }
-      for (uint32_t group = first; group < end; group++) {
-        tally->live_places[g] += popcount(existing[group]);
-        tally->live_pairs[g] += popcount(szg_pairs_of_places(existing[group]));
-      }
+    for (uint32_t lane = 0; lane < count; lane++) {
+      uint32_t const is_live = any[lane] != 0;
+      tally->live_lanes[g] += is_live;
+      tally->live_groups[g] += groups[lane] * is_live;
+      tally->live_places[g] += places[lane] * is_live;
+      tally->live_pairs[g] += pairs[lane] * is_live;
+    }
+    any[count] = groups[count] = places[count] = pairs[count] = 0;
+    count = (count + 1) / 2;
+    for (uint32_t lane = 0; lane < count; lane++) {
+      any[lane] = any[2 * lane] | any[2 * lane + 1];
+      groups[lane] = groups[2 * lane] + groups[2 * lane + 1];
+      places[lane] = places[2 * lane] + places[2 * lane + 1];
+      pairs[lane] = pairs[2 * lane] + pairs[2 * lane + 1];
     }
   }
 }

@@ -55,8 +55,8 @@ enum { SZG_TOKENS_MOST_STAGES = 7 }; /* a base and six levels */
 typedef struct szg_tokens_book_facts {
   uint32_t group_count; /* of a tile */
   uint32_t lane_bits;   /* as szg_tokens_choose takes it */
-  bool is_whole; /* the tally has all tiles, and their codes as they will be */
-  uint32_t unit; /* for the section's head */
+  bool is_whole;        /* the tally has all tiles, and their codes as they will be */
+  uint32_t unit;        /* for the section's head */
 } szg_tokens_book_facts;
 
 /* What szg_tokens_choose, szg_tokens_encoder_build and szg_tokens_books_write do, for several

@@ -7,10 +7,13 @@
 
 static void build_entries(const uint8_t *lengths, uint32_t symbol_count, uint32_t *entries) {
   uint32_t counts[SZG_LEVELS_CODE_BITS + 1] = {0}, next_codes[SZG_LEVELS_CODE_BITS + 1] = {0};
-  for (uint32_t s = 0; s < symbol_count; s++) counts[lengths[s]]++;
+  uint32_t end = symbol_count;
+  while (end > 0 && lengths[end - 1] == 0) end--;
+  for (uint32_t s = 0; s < end; s++) counts[lengths[s]]++;
   for (uint32_t length = 1; length < SZG_LEVELS_CODE_BITS; length++)
     next_codes[length + 1] = (next_codes[length] + counts[length]) << 1;
-  for (uint32_t s = 0; s < symbol_count; s++) {
+  memset(entries + end, 0, (symbol_count - end) * sizeof *entries);
+  for (uint32_t s = 0; s < end; s++) {
     uint32_t const length = lengths[s];
     entries[s] = length ? next_codes[length]++ << (32 - length) | length : 0;
   }
@@ -27,10 +30,10 @@ static void build_byte_entries(const uint8_t *lengths, uint32_t symbol_count, ui
   }
 }
 
-static uint32_t near_entry_of(uint32_t entry) { return entry ? entry : SZG_NO_NEAR_ENTRY; }
+SZG_INLINE uint32_t near_entry_of(uint32_t entry) { return entry ? entry : SZG_NO_NEAR_ENTRY; }
 
 /* The bits of a value that is not escaped, the raw ones too. */
-static uint32_t near_entry(const szg_tokens_encoder *encoder, int32_t code) {
+SZG_INLINE uint32_t near_entry(const szg_tokens_encoder *encoder, int32_t code) {
   szg_value_token const token = szg_value_token_of(code, false);
   uint32_t const entry = encoder->values[token.symbol], length = szg_entry_length(entry);
   if (!entry) return SZG_NO_NEAR_ENTRY;
@@ -39,7 +42,7 @@ static uint32_t near_entry(const szg_tokens_encoder *encoder, int32_t code) {
 }
 
 /* Near entries of a class, from `base`, its value nearest to 0, on: they differ by raw bits. */
-static void build_near_class(const szg_tokens_encoder *encoder, int32_t base, uint32_t *near) {
+SZG_INLINE void build_near_class(const szg_tokens_encoder *encoder, int32_t base, uint32_t *near) {
   uint32_t const entry = near_entry(encoder, base);
   uint32_t const step = entry == SZG_NO_NEAR_ENTRY ? 0 : 1u << (32 - (entry & SZG_NEAR_LENGTH));
   uint32_t const count = 1u << szg_value_token_of(base, false).raw_bits;
@@ -50,9 +53,9 @@ static void build_near_class(const szg_tokens_encoder *encoder, int32_t base, ui
   for (uint32_t i = 0; i < count; i++) least[i] = first + i * rise;
 }
 
-static void build_near(const szg_tokens_encoder *encoder, uint32_t *near) {
+SZG_HOT static void build_near(const szg_tokens_encoder *encoder, uint32_t *near) {
   for (int32_t code = 1 - SZG_LEVELS_DIRECT; code < SZG_LEVELS_DIRECT; code++)
-    near[SZG_TOKENS_NEAR + code] = near_entry(encoder, code);
+    near[SZG_TOKENS_NEAR + code] = near_entry_of(encoder->direct[SZG_LEVELS_DIRECT + code]);
   for (uint32_t c = 0; szg_token_base(c) < SZG_TOKENS_NEAR; c++) {
     build_near_class(encoder, (int32_t)szg_token_base(c), near);
     build_near_class(encoder, -(int32_t)szg_token_base(c), near);

@@ -37,8 +37,8 @@ __device__ inline TokensTile tokens_tile_at(const szg_tokens_tiles &tiles, uint6
 /* The same, if where the tile lies is known already. */
 template <class Tile>
 __device__ inline TokensTile tokens_tile_of(const Tile &at, const szg_tokens_tiles &tiles) {
-  bool const is_full = at.x_extent == tiles.tile_x && at.y_extent == tiles.tile_y &&
-                       at.z_extent == tiles.tile_z;
+  bool const is_full =
+      at.x_extent == tiles.tile_x && at.y_extent == tiles.tile_y && at.z_extent == tiles.tile_z;
   return {at.z_extent, at.y_extent, at.x_extent, is_full};
 }
 

@@ -98,7 +98,8 @@ static szgpu_status check_declared(szgpu_ctx *ctx, const szgpu_params *params) {
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a greatest magnitude of %g is not finite and above 0",
                     params->greatest);
   if (params->mode != SZGPU_MODE_ABS)
-    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a greatest magnitude is for absolute bounds only");
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
+                    "a greatest magnitude is for absolute bounds only: leave it out");
   uint32_t const traits =
       szg_call_traits(params) & (SZG_KIND_HAS_RAW_OUTLIERS | SZG_KIND_INTERPOLATES);
   if (params->raw_outliers && traits != SZG_KIND_HAS_RAW_OUTLIERS)
@@ -174,7 +175,7 @@ szgpu_status szg_check_request(szgpu_ctx *ctx, const szgpu_params *given, const 
   if (!szg_dtype_has_mode(shape->dtype, params->mode))
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
                     params->mode == SZGPU_MODE_PWREL
-                        ? "a bound relative to each value is for f32 and f64 only"
+                        ? "a bound relative to each value is for f32 and f64 only: use abs"
                         : "values of this type can only be compressed losslessly");
   if (!szg_source_is_sound(params->source, params->mode, shape))
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "an empty file is one u8 in its place, lossless");
@@ -182,8 +183,9 @@ szgpu_status szg_check_request(szgpu_ctx *ctx, const szgpu_params *given, const 
   for (uint32_t i = 0; i < szg_call_fill_count(params); i++) {
     double const fill = szg_call_fill(params, i);
     if (!szg_mapping_has_value(&mapping, fill))
-      return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
-                      "the fill value %.17g is not representable in the field's type", fill);
+      return szg_fail(
+          ctx, SZGPU_BAD_ARGUMENT,
+          "the fill value %.17g is not representable in the field's type: name one that is", fill);
   }
   return SZGPU_OK;
 }
@@ -199,6 +201,16 @@ szgpu_status szg_check_decoder(szgpu_ctx *ctx, const szg_header *header) {
   if (!refusal) return SZGPU_OK;
   return szg_fail(ctx, SZGPU_UNSUPPORTED, "the archive %s: the decoder %s does not read it",
                   refusal, szg_decoder_name(decoder));
+}
+
+szgpu_status szg_check_apart(szgpu_ctx *ctx, const void *field, uint64_t field_bytes,
+                             const void *archive, uint64_t archive_bytes) {
+  uintptr_t const first = (uintptr_t)field, second = (uintptr_t)archive;
+  bool const is_apart =
+      first < second ? second - first >= field_bytes : first - second >= archive_bytes;
+  if (is_apart) return SZGPU_OK;
+  return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
+                  "the field and the archive share memory: give each its own");
 }
 
 szgpu_status szg_check_alignment(szgpu_ctx *ctx, szgpu_dtype dtype, const void *field) {

@@ -47,6 +47,10 @@ static inline double szg_call_fill(const szgpu_params *params, uint32_t i) {
 szgpu_status szg_check_request(szgpu_ctx *ctx, const szgpu_params *given, const szgpu_shape *shape,
                                szgpu_params *params, szg_grid *grid) SZG_CHECKED;
 
+/* What is read and what is written may not share memory. */
+szgpu_status szg_check_apart(szgpu_ctx *ctx, const void *field, uint64_t field_bytes,
+                             const void *archive, uint64_t archive_bytes) SZG_CHECKED;
+
 /* The library reads and writes values by their type, so they must be aligned for it. */
 szgpu_status szg_check_alignment(szgpu_ctx *ctx, szgpu_dtype dtype, const void *field) SZG_CHECKED;
 

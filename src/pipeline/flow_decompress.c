@@ -104,7 +104,7 @@ static szgpu_status write_frame(void *job, uint64_t frame, int slot) {
   return SZGPU_OK;
 }
 
-/* docs/pipeline.md, "The most that an archive can take". */
+/* docs/security.md, "The most that an archive can take". */
 static uint64_t most_workspace_bytes(const szgpu_ctx *ctx, uint64_t values_bytes,
                                      uint64_t frame_bytes) {
   uint64_t const fixed_bytes = 2 << 20, thread_bytes = 3 << 20;

@@ -60,7 +60,8 @@ typedef struct tile_pairs {
   uint32_t pairs[SZG_TILE_VALUES / 2];
 } tile_pairs;
 
-SZG_HOT static void find_pairs(const int16_t *deltas, uint32_t block_count, tile_pairs *found) {
+SZG_HOT static void find_pairs(const int16_t *deltas, uint32_t block_count, bool takes_pairs,
+                               tile_pairs *found) {
   uint32_t const most = PAIR_RADIUS * 2 - 1;
   for (uint32_t b = 0; b < block_count; b++) {
     const int16_t *const block = deltas + b * BLOCK_DELTAS;
@@ -68,7 +69,7 @@ SZG_HOT static void find_pairs(const int16_t *deltas, uint32_t block_count, tile
     for (uint32_t i = 0; i < BLOCK_DELTAS; i++) bits |= (uint16_t)(block[i] ^ block[i] >> 15);
     found->spread_bits[b] = bits;
   }
-  for (uint32_t i = 0; i < block_count * BLOCK_DELTAS / 2; i++) {
+  for (uint32_t i = 0; takes_pairs && i < block_count * BLOCK_DELTAS / 2; i++) {
     uint32_t both; /* in either order */
     memcpy(&both, &deltas[2 * i], sizeof both);
     found->pairs[i] = (both & most) | (both >> 16 & most) << SZG_PAIR_DELTA_BITS;
@@ -123,7 +124,7 @@ static void count_differences(int16_t *deltas, uint32_t count, bool takes_pairs,
   tile_pairs found;
   uint32_t const block_count = (count + BLOCK_DELTAS - 1) / BLOCK_DELTAS;
   memset(deltas + count, 0, (block_count * BLOCK_DELTAS - count) * sizeof *deltas);
-  find_pairs(deltas, block_count, &found);
+  find_pairs(deltas, block_count, takes_pairs, &found);
   for (uint32_t first = 0; first < count; first += BLOCK_DELTAS) {
     uint32_t const left = count - first, block = left < BLOCK_DELTAS ? left : BLOCK_DELTAS;
     uint32_t const spread_bits = found.spread_bits[first / BLOCK_DELTAS];

@@ -54,10 +54,11 @@ static double scaled_range(double factor, int exponent, double least, double gre
   return lowered;
 }
 
-/* Whether factor * (greatest - least) >= number in exact arithmetic; for normal numbers. If the
- * difference is no double, the one below it counts: then the answer may be false where it is true.
- * fma rounds once, which keeps the sign. */
+/* Whether factor * (greatest - least) >= number in exact arithmetic. The answer may be false where
+ * it is true: if the difference is no double, the one below it counts; and numbers so small that
+ * fma could lose what it rounds are not reached. Otherwise fma rounds once and keeps the sign. */
 static bool product_reaches(double factor, double least, double greatest, double number) {
+  if (number < 0x1p-960) return false; /* the product has 106 bits at most */
   double const range = greatest - least;
   double const part = range - greatest;
   double const left = (greatest - (range - part)) - (least + part); /* what rounding cut off */

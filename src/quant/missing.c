@@ -87,8 +87,7 @@ static bool is_far(const sides *found, const side *of, uint32_t count, double ra
   if (count == 0) return true;
   double const gap = fabs(half_value(found, of, count) - half_value(found, of, count - 1));
   if (!(gap >= range)) return false;
-  if (count == 1)
-    return of->occurrences[0] > 1 || may_be_alone(found, of->bits[0], gap, range);
+  if (count == 1) return of->occurrences[0] > 1 || may_be_alone(found, of->bits[0], gap, range);
   bool const are_lone[] = {of->occurrences[0] == 1, of->occurrences[1] == 1};
   if (are_lone[0] && are_lone[1]) return false;
   return !(are_lone[0] || are_lone[1]) || is_rather_whole(found, of->bits[are_lone[1]]);

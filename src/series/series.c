@@ -122,8 +122,7 @@ static bool is_struct(const szgpu_step *step) { return step && step->struct_byte
 static szgpu_status describe_step(szgpu_series *series, uint64_t index, szgpu_step *step) {
   SZG_REQUIRE(is_struct(step) && index < szgpu_series_count(series), SZGPU_BAD_ARGUMENT);
   const szg_step_place *const place = szg_series_place(series, index);
-  const szg_step_place *const before = index > 0 ? place - 1 : NULL;
-  uint64_t const offset = before ? before->archive_offset + before->archive_bytes : 0;
+  uint64_t const offset = index > 0 ? place[-1].archive_offset + place[-1].archive_bytes : 0;
   szg_record record;
   SZG_TRY(read_record(series, offset, place->archive_offset + place->archive_bytes, &record));
   SZG_REQUIRE(offset + szg_record_bytes(&record) == place->archive_offset &&

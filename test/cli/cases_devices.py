@@ -386,8 +386,12 @@ class Links(DeviceTest):
         os.mkdir(self.path("far"))
         os.symlink("far/new", self.path("to_new"))
         before = self.state()
+        self.succeed("-zq", "-e", "1e-3", "-o", "to_new", name[:-4])
+        self.assertEqual(self.read("far/new"), self.read(name))
+        self.assertEqual(self.state(), before)
         self.assert_refused([*Z, "-o", "to_new", name[:-4]], 2,
                             "to_new: already exists; use -f to overwrite")
+        os.remove(self.path("far/new"))
         self.succeed("-zfq", "-e", "1e-3", "-o", "to_new", name[:-4])
         self.assertEqual(self.read("far/new"), self.read(name))
         self.assertEqual(self.state(), before)

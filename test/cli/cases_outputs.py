@@ -28,11 +28,28 @@ class Outputs(CliTest):
         self.assert_refused(["-x", name], 2,
                             "wave_10x20.f32: already exists; use -f to overwrite")
 
-    def test_a_link_to_nothing_is_an_output_that_exists(self):
+    def test_a_link_to_nothing_gets_its_target(self):
         name = self.field()
         os.symlink("nothing", self.path("out.szg"))
-        self.assert_refused(["-z", "-e", "1e-3", "-o", "out.szg", name], 2,
-                            "out.szg: already exists; use -f to overwrite")
+        self.succeed("-zq", "-e", "1e-3", "-o", "out.szg", name)
+        self.assertTrue(os.path.islink(self.path("out.szg")))
+        self.assertEqual(os.listdir(self.folder).count("nothing"), 1)
+
+    def test_no_output_replaces_another_of_the_same_call(self):
+        """The last one was left, and each line said that all was well."""
+        self.write("a.f32", bytes(400))
+        self.write("b.f32", os.urandom(800))
+        for name in ("a", "b"):
+            os.symlink("target", self.path(f"{name}.f32.szg"))
+        result = self.run_szgpu("-zfq", "-m", "lossless", "a.f32", "b.f32")
+        self.assertEqual(result.code, 2)
+        self.assertEqual(result.err, "szgpu: b.f32.szg: was written for another input of this call, and "
+                         "is not replaced; name one of the outputs with -o in a call of its own\n")
+        self.succeed("-xfq", "-o", "back", "a.f32.szg")
+        self.assertEqual(self.read("back"), bytes(400))
+        os.remove(self.path("a.f32.szg"))
+        self.succeed("-zfq", "-m", "lossless", "a.f32", "b.f32")  # two files, replaced or not
+        self.succeed("-zfq", "-m", "lossless", "a.f32", "b.f32")
 
     def test_an_output_that_is_the_input(self):
         name = self.field()

@@ -35,8 +35,7 @@ void check_selections(const Setup &s, uint32_t stage, const void *values, void *
   uint64_t const first = random_below(tile_count + 1);
   uint64_t const end = first + random_below(tile_count + 1 - first);
   for (uint64_t t = first; t < end; t++) numbers.push_back(t);
-  check_codes_of(s, stage, values, grids, {first, end, nullptr}, numbers, coded,
-                 "a range's codes");
+  check_codes_of(s, stage, values, grids, {first, end, nullptr}, numbers, coded, "a range's codes");
 }
 
 /* Counts of a stage's sample. */

@@ -45,8 +45,10 @@ use_library() {
   # shellcheck disable=SC2046  # flags are words
   cc -std=c11 -o by_pkg_config $consumer/compress.c $(pkg-config --cflags --libs szgpu) -lm
   ./by_pkg_config
-  cmake -S $consumer -B by_cmake >log 2>&1 && cmake --build by_cmake >>log 2>&1 ||
-    { cat log; fail "find_package failed"; }
+  if ! { cmake -S $consumer -B by_cmake && cmake --build by_cmake; } >log 2>&1; then
+    cat log
+    fail "find_package failed"
+  fi
   by_cmake/app
 }
 

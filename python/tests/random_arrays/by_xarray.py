@@ -135,7 +135,7 @@ class Zarr(Xarray):
         return xr.open_zarr(handle, consolidated=False, **settings)
 
     def told(self, case: Case) -> tuple[Any, ...]:
-        return super().told(case) if self.version == 2 else ()  # of format 3 it is an attribute
+        return case.missing if self.version == 3 else super().told(case)  # attributes, too
 
     def leavings(self, case: Case) -> np.ndarray | None:
         try:

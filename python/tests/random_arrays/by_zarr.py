@@ -136,6 +136,7 @@ class Zarr(Door):
             case.excuses.append("a bound of what may be the bytes of another filter")
         if self.version == 3 and case.shape and case.chance(0.2):
             case.how["shards"] = tuple(c * int(case.rng.integers(1, 4)) for c in case.chunks)
+            case.how["filters before shards"] = bool(case.how["filters"]) and case.chance(0.5)
         is_safe = "abs" in case.settings or case.is_lossless
         if is_safe and not case.how["filters"] and case.chance(0.3):
             case.parts = draw.draw_parts(case)
@@ -247,10 +248,14 @@ class Zarr(Door):
         more = {} if case.fill is None else {"fill_value": case.fill}
         rows = case.how.get("first rows")
         shape = case.shape if rows is None else (rows, *case.shape[1:])
-        made = zarr.create_array(
-            store, shape=shape, chunks=case.chunks, dtype=case.dtype, zarr_format=self.version,
-            **self._codecs(case, codec), **more,
-        )
+        codecs = self._codecs(case, codec)
+        if case.how.get("filters before shards"):
+            made = self._before_shards(store, shape, case, codecs, more)
+        else:
+            made = zarr.create_array(
+                store, shape=shape, chunks=case.chunks, dtype=case.dtype,
+                zarr_format=self.version, **codecs, **more,
+            )
         values = case.values.copy(order=case.order)
         if rows is not None:
             made[...] = values[:rows]
@@ -260,6 +265,16 @@ class Zarr(Door):
         for part in case.parts:
             made[part] = values[part]
         return store
+
+    def _before_shards(
+        self, store: Any, shape: tuple[int, ...], case: Case, codecs: dict[str, Any], more: Any
+    ) -> Any:
+        within = [codecs.get("serializer", zarr.codecs.BytesCodec()), *(codecs["compressors"] or ())]
+        shards = zarr.codecs.ShardingCodec(chunk_shape=case.chunks, codecs=within)
+        return zarr.create(
+            store=store, shape=shape, chunks=codecs["shards"], dtype=case.dtype, zarr_format=3,
+            codecs=[*(codecs["filters"] or ()), shards], config=codecs["config"], **more,
+        )
 
     def read(self, case: Case, handle: Any) -> np.ndarray:
         if case.is_fresh:

@@ -177,12 +177,37 @@ static const szg_levels_way *pick(szgpu_predictor predictor, bool only_differenc
  * in the larger ones of these by less than an eighth. */
 enum { MOST_DOUBTED_VALUES = 1 << 18, MOST_WRONG_BY_A_QUARTER = 1 << 17 };
 
+/* In frames of three axes with so few values the tile frame's books weigh more than what the sample
+ * may have wrong. */
+enum { MOST_FEW_VALUES = 4096 };
+static bool has_few_values(const szg_levels_asked *asked) {
+  return asked->request->predictor == SZGPU_PREDICTOR_AUTO && asked->grid->tile_z > 1 &&
+         asked->grid->value_count <= MOST_FEW_VALUES;
+}
+
+static uint64_t bytes_of(const szg_levels_asked *asked, uint64_t cost) {
+  return asked->grid->value_count * cost >> (SZG_LOG_FRACTION_BITS + 3);
+}
+
+/* Whether levels are not worth trying in a frame of few values: heads and books take some 150 bytes
+ * more than the sample says. In the larger ones of these, few that save less than a quarter turn
+ * out smaller than the tile frame; in those of less than 1000, books decide. */
+static bool is_hopeless(const szg_levels_asked *asked, const finding *plain) {
+  enum { MORE_BYTES = 150, LEAST_VALUES = 1000, LEAST_SAVING_A_QUARTER = 3000 };
+  if (!has_few_values(asked) || asked->grid->value_count < LEAST_VALUES) return false;
+  uint64_t const levels_bytes = bytes_of(asked, plain->interpolation_cost) + MORE_BYTES;
+  uint64_t const tile_bytes = bytes_of(asked, plain->tile_cost);
+  bool const saves_a_quarter = asked->grid->value_count >= LEAST_SAVING_A_QUARTER;
+  return levels_bytes >= tile_bytes - (saves_a_quarter ? tile_bytes >> 2 : 0);
+}
+
 static uint64_t doubtful_bytes(const szg_levels_asked *asked, uint64_t tile_cost) {
   uint64_t const value_count = asked->grid->value_count;
   if (asked->request->predictor != SZGPU_PREDICTOR_AUTO || value_count > MOST_DOUBTED_VALUES)
     return UINT64_MAX;
   if (asked->bound->quantizer.has_fill) return 0;
-  uint64_t const tile_bytes = value_count * tile_cost >> (SZG_LOG_FRACTION_BITS + 3);
+  uint64_t const tile_bytes = bytes_of(asked, tile_cost);
+  if (has_few_values(asked)) return tile_bytes + tile_bytes / 10;
   return tile_bytes - (tile_bytes >> (value_count > MOST_WRONG_BY_A_QUARTER ? 3 : 2));
 }
 
@@ -213,7 +238,8 @@ void szg_levels_decide(const szg_levels_asked *asked, const szg_probes *probes,
   const szg_levels_way *const way = pick(asked->request->predictor, asked->bound->only_differences,
                                          &plain, probes->fold ? &folded : NULL);
   choice->doubtful_bytes = doubtful_bytes(asked, plain.tile_cost);
-  choice->is_chosen = way && go(asked, way, &choice->levels, &choice->lattice);
+  choice->is_chosen =
+      way && !is_hopeless(asked, &plain) && go(asked, way, &choice->levels, &choice->lattice);
 }
 
 szgpu_status szg_levels_choose(szg_write_job *job, szg_levels_choice *choice) {

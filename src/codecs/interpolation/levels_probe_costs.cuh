@@ -32,8 +32,7 @@ __device__ inline szg_probe_sums sums_of(const uint32_t *counts) {
     sums.raw_bits += own[i] * szg_probe_raw_bits(threadIdx.x % 32 + 32 * i);
     if (__any_sync(kAllLanes, own[i] > 0)) sums.logs += count_log(own[i]);
   }
-  return {warp_sum((uint32_t)sums.total), warp_sum(sums.logs),
-          warp_sum((uint32_t)sums.raw_bits)};
+  return {warp_sum((uint32_t)sums.total), warp_sum(sums.logs), warp_sum((uint32_t)sums.raw_bits)};
 }
 
 /* ---- ways ---- */

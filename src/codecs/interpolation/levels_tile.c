@@ -2,8 +2,10 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * A tile's points lie in rows of one class, of 32: what is odd along x apart from what is even. All
- * points of a row are predicted at once, and then coded or restored.
+ * points of a row are predicted at once, and then coded or restored. `lanes`, a constant to the
+ * compiler, says how many are taken at once; those behind a row's points get some value.
  */
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -15,6 +17,7 @@
 
 enum {
   ROW = SZG_LEVELS_ROW,
+  NARROW_ROW = 16, /* of tiles that have no more points in a row: those of small fields */
   KNOWN_PITCH = 7, /* rows of a plane of class 0 in 3-D, with those before and after the tile */
   CLASS_PITCH = 5  /* of another class, with the far one */
 };
@@ -143,42 +146,42 @@ SZG_INLINE int64_t sixth_i64(int64_t sum) {
 #include "codecs/interpolation/levels_predict.inc"
 
 /* The row functions by the type of values. */
-#define ROW_FUNCTIONS(bits, UPOINT, f32, f64)                                                 \
-  SZG_INLINE void code_row_##bits(const szg_levels_lattice *lattice, unit_rule unit,          \
-                                  const void *values, uint64_t first, uint64_t stride,        \
-                                  bool is_odd, uint32_t count, const UPOINT *predicted,       \
-                                  UPOINT *restored, UPOINT *codes) {                          \
-    if (lattice->dtype == SZGPU_F32)                                                          \
-      code_row_##f32(lattice, unit, (const float *)values + first, stride, is_odd, count,     \
-                     predicted, restored, codes);                                             \
-    else                                                                                      \
-      code_row_##f64(lattice, unit, (const double *)values + first, stride, is_odd, count,    \
-                     predicted, restored, codes);                                             \
-  }                                                                                           \
-  SZG_INLINE void restore_row_##bits(const szg_levels_lattice *lattice, const UPOINT *even,   \
-                                     const UPOINT *odd, uint32_t count, void *values,         \
-                                     uint64_t first) {                                        \
-    if (lattice->dtype == SZGPU_F32)                                                          \
-      restore_row_##f32(lattice, even, odd, count, (float *)values + first);                  \
-    else                                                                                      \
-      restore_row_##f64(lattice, even, odd, count, (double *)values + first);                 \
-  }                                                                                           \
-  static bool code_base_row_##bits(const szg_levels_lattice *lattice, unit_rule unit,         \
-                                   const void *values, uint64_t first, uint64_t stride,       \
-                                   uint32_t count, UPOINT *multiples, uint8_t *has_none) {    \
-    if (lattice->dtype == SZGPU_F32)                                                          \
-      return code_base_row_##f32(lattice, unit, (const float *)values + first, stride, count, \
-                                 multiples, has_none);                                        \
-    return code_base_row_##f64(lattice, unit, (const double *)values + first, stride, count,  \
-                               multiples, has_none);                                          \
-  }                                                                                           \
-  static void restore_base_row_##bits(const szg_levels_lattice *lattice, uint32_t unit,       \
-                                      const UPOINT *multiples, uint32_t count, void *values,  \
-                                      uint64_t first) {                                       \
-    if (lattice->dtype == SZGPU_F32)                                                          \
-      restore_base_row_##f32(lattice, unit, multiples, count, (float *)values + first);       \
-    else                                                                                      \
-      restore_base_row_##f64(lattice, unit, multiples, count, (double *)values + first);      \
+#define ROW_FUNCTIONS(bits, UPOINT, f32, f64)                                                     \
+  SZG_INLINE void code_row_##bits(uint32_t lanes, const szg_levels_lattice *lattice,              \
+                                  unit_rule unit, const void *values, uint64_t first,             \
+                                  uint64_t stride, bool is_odd, uint32_t count,                   \
+                                  const UPOINT *predicted, UPOINT *restored, UPOINT *codes) {     \
+    if (lattice->dtype == SZGPU_F32)                                                              \
+      code_row_##f32(lanes, lattice, unit, (const float *)values + first, stride, is_odd, count,  \
+                     predicted, restored, codes);                                                 \
+    else                                                                                          \
+      code_row_##f64(lanes, lattice, unit, (const double *)values + first, stride, is_odd, count, \
+                     predicted, restored, codes);                                                 \
+  }                                                                                               \
+  SZG_INLINE void restore_row_##bits(uint32_t lanes, const szg_levels_lattice *lattice,           \
+                                     const UPOINT *even, const UPOINT *odd, uint32_t count,       \
+                                     void *values, uint64_t first) {                              \
+    if (lattice->dtype == SZGPU_F32)                                                              \
+      restore_row_##f32(lanes, lattice, even, odd, count, (float *)values + first);               \
+    else                                                                                          \
+      restore_row_##f64(lanes, lattice, even, odd, count, (double *)values + first);              \
+  }                                                                                               \
+  static bool code_base_row_##bits(const szg_levels_lattice *lattice, unit_rule unit,             \
+                                   const void *values, uint64_t first, uint64_t stride,           \
+                                   uint32_t count, UPOINT *multiples, uint8_t *has_none) {        \
+    if (lattice->dtype == SZGPU_F32)                                                              \
+      return code_base_row_##f32(lattice, unit, (const float *)values + first, stride, count,     \
+                                 multiples, has_none);                                            \
+    return code_base_row_##f64(lattice, unit, (const double *)values + first, stride, count,      \
+                               multiples, has_none);                                              \
+  }                                                                                               \
+  static void restore_base_row_##bits(const szg_levels_lattice *lattice, uint32_t unit,           \
+                                      const UPOINT *multiples, uint32_t count, void *values,      \
+                                      uint64_t first) {                                           \
+    if (lattice->dtype == SZGPU_F32)                                                              \
+      restore_base_row_##f32(lattice, unit, multiples, count, (float *)values + first);           \
+    else                                                                                          \
+      restore_base_row_##f64(lattice, unit, multiples, count, (double *)values + first);          \
   }
 ROW_FUNCTIONS(32, uint32_t, f32, f64)
 ROW_FUNCTIONS(64, uint64_t, f32_wide, f64_wide)

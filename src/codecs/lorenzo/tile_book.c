@@ -228,14 +228,30 @@ void szg_tile_book_build(const szg_tile_tally *tally, uint32_t zero_groups, szg_
 
 /* ---- tables ---- */
 
-void szg_tile_encoder_build(const szg_codebook *book, szg_tile_encoder *encoder) {
-  encoder->direct[0] = 0;
-  for (int32_t delta = 1 - SZG_TILE_DIRECT; delta < SZG_TILE_DIRECT; delta++)
+/* Sets the entries of deltas first .. end - 1, as far as they are direct. */
+static void set_direct(const szg_codebook *book, int32_t first, int32_t end,
+                       szg_tile_encoder *encoder) {
+  if (first < 1 - SZG_TILE_DIRECT) first = 1 - SZG_TILE_DIRECT;
+  if (end > SZG_TILE_DIRECT) end = SZG_TILE_DIRECT;
+  for (int32_t delta = first; delta < end; delta++)
     encoder->direct[SZG_TILE_DIRECT + delta] = szg_direct_entry(book->lengths, book->codes, delta);
-  for (uint32_t k = 0; k < SZG_TILE_CLASSES; k++) {
-    encoder->classes[k] = szg_class_entry(book->lengths, book->codes, szg_class_symbol(k, false));
-    encoder->classes[SZG_TILE_CLASSES + k] =
-        szg_class_entry(book->lengths, book->codes, szg_class_symbol(k, true));
+}
+
+/* Only deltas that have a code, or whose class has one, have an entry. */
+void szg_tile_encoder_build(const szg_codebook *book, szg_tile_encoder *encoder) {
+  memset(encoder, 0, sizeof *encoder);
+  set_direct(book, (int32_t)book->first_symbol - SZG_TILE_ZERO,
+             (int32_t)book->end_symbol - SZG_TILE_ZERO, encoder);
+  for (uint32_t k = 0; k < 2 * SZG_TILE_CLASSES; k++) {
+    bool const is_negative = k >= SZG_TILE_CLASSES;
+    uint32_t const magnitude_class = k % SZG_TILE_CLASSES;
+    uint32_t const symbol = szg_class_symbol(magnitude_class, is_negative);
+    if (!book->lengths[symbol]) continue;
+    encoder->classes[k] = szg_class_entry(book->lengths, book->codes, symbol);
+    if (szg_class_base(magnitude_class) >= SZG_TILE_DIRECT) continue;
+    int32_t const base = (int32_t)szg_class_base(magnitude_class);
+    int32_t const end = base + (1 << szg_class_raw_bits(magnitude_class));
+    set_direct(book, is_negative ? 1 - end : base, is_negative ? 1 - base : end, encoder);
   }
   encoder->escape = szg_class_entry(book->lengths, book->codes, SZG_ESCAPE_SYMBOL);
 }

@@ -5,8 +5,8 @@
  * 2 y + h holds x = 32 h .. 32 h + 31; in 1-D row i holds x = 32 i .. 32 i + 31. Eight rows are a
  * group: in 3-D those of one z. Lane l has the codes of place l of every row that has it, group
  * after group. Within a group the order of rows is 0 4 1 5 2 6 3 7: each pair is four rows apart,
- * so that a 32-bit word can hold the sums of both (docs/fused.md says why). docs/format.md, section
- * 13, specifies the layout in prose.
+ * so that a 32-bit word can hold the sums of both (docs/predict.md says why). docs/format.md,
+ * section 13, specifies the layout in prose.
  */
 #ifndef SZG_TILE_CORE_H
 #define SZG_TILE_CORE_H

@@ -1,8 +1,8 @@
 /* tile_restore.cuh - a warp turns one tile's words into values: head, lanes, sums, stores.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * One lane per place, eight rows at a time. The code trusts nothing in the words (docs/fused.md,
- * CUDA).
+ * One lane per place, eight rows at a time. The code trusts nothing in the words (docs/predict.md,
+ * "Tiles on a GPU").
  */
 #ifndef SZG_TILE_RESTORE_CUH
 #define SZG_TILE_RESTORE_CUH

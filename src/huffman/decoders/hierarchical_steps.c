@@ -1,8 +1,8 @@
 /* hierarchical_steps.c - the steps of the hierarchical decoder on the CPU.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "huffman/decoders/steps.h"
 #include "huffman/decoders/hierarchical.h"
+#include "huffman/decoders/steps.h"
 
 typedef struct own_memory {
   szg_hierarchical_tables *tables;

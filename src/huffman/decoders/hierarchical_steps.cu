@@ -4,8 +4,8 @@
  * The host builds the tables: it fetches the codebook and the stream's length and waits for them.
  */
 #include "core/bytes.h"
-#include "huffman/decoders/steps.h"
 #include "huffman/decoders/hierarchical.h"
+#include "huffman/decoders/steps.h"
 
 namespace {
 

@@ -1,8 +1,8 @@
 /* self_sync_steps.c - the decoder self-sync as frames call it on the CPU.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "huffman/decoders/steps.h"
 #include "huffman/decoders/self_sync.h"
+#include "huffman/decoders/steps.h"
 
 typedef struct own_memory {
   szg_sync_table *sync_table;

@@ -1,8 +1,8 @@
 /* self_sync_steps.cu - the decoder self-sync as frames call it on CUDA; twin of self_sync_steps.c.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "huffman/decoders/steps.h"
 #include "huffman/decoders/self_sync.h"
+#include "huffman/decoders/steps.h"
 
 using OwnMemory = szg_self_sync_decoder_cuda;
 static_assert(sizeof(OwnMemory) <= SZG_DECODER_MEMORY_BYTES, "it is kept between steps");
