@@ -173,7 +173,7 @@ szgpu_status szgpu_foresee(szgpu_ctx *ctx, const szgpu_params *params, const szg
 static szgpu_status open_archive(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
                                  bool on_device, szg_opened *opened) {
   SZG_TRY(on_device ? szg_open_cuda(ctx, archive, archive_bytes, opened)
-                    : szg_open(archive, archive_bytes, &ctx->head, opened));
+                    : szg_open(archive, archive_bytes, &ctx->kept[SZG_KEPT_HEAD], opened));
   SZG_TRY(szg_check_decoder(ctx, &opened->header)); /* first, as a stream must */
   uint64_t const stated_bytes = opened->header.archive_bytes;
   if (archive_bytes == stated_bytes) return SZGPU_OK;

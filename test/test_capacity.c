@@ -6,21 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support.h"
-
-static szgpu_ctx *ctx;
-
-static int make_ctx(void **state) {
-  (void)state;
-  ctx = test_make_ctx(1);
-  return 0;
-}
-
-static int destroy_ctx(void **state) {
-  (void)state;
-  szgpu_destroy(ctx);
-  return 0;
-}
+#include "ctxs.h"
 
 /* Every capacity below the archive's size is refused without a write past it. */
 static void assert_capacities_are_kept(const szgpu_params *params, const szgpu_shape *shape,
@@ -145,5 +131,5 @@ int main(void) {
       cmocka_unit_test(the_workspace_is_enough),
       cmocka_unit_test(the_workspace_grows_with_the_values),
   };
-  return cmocka_run_group_tests(tests, make_ctx, destroy_ctx);
+  return cmocka_run_group_tests(tests, make_ctxs, destroy_ctxs);
 }

@@ -11,21 +11,15 @@
 #include <string.h>
 #include <time.h>
 
-#include "archive_edit.h"
+#include "archive_lies.h"
 #include "archive_samples.h"
 #include "container/format.h"
-
-/* A too large allocation must return NULL, not end the test. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void) {
-  return "allocator_may_return_null=1:max_allocation_size_mb=2048";
-}
+#include "ctxs.h"
 
 /* ---- small archives of every kind ---- */
 
 enum { CODED, LONE, CONSTANT, RAW, WIDE, FRAMES, ZSTD, BATCH, LEVELS, LEVELS_WIDE, SAMPLE_COUNT };
 
-static szgpu_ctx *table_ctx, *serial_ctx;
 static test_archive samples[SAMPLE_COUNT];
 static size_t field_bytes_of[SAMPLE_COUNT];
 
@@ -37,7 +31,7 @@ static test_archive make_coded(void) {
   test_ask_radius(&params, 16);
   for (int i = 40; i < 300; i += 7) field[i] = 1e20f;
   field[5] = INFINITY, field[6] = NAN, field[800] = 3e9f, field[801] = -1e5f;
-  test_archive const archive = sample_make(table_ctx, shape, params, field);
+  test_archive const archive = sample_make(ctx, shape, params, field);
   bool const is_linear = params.layout == SZGPU_LAYOUT_LINEAR;
   assert_int_equal(archive_section_count(&archive, 0), is_linear ? SZG_SECTION_RAW : 8);
   for (uint32_t i = 0; i < archive_section_count(&archive, 0); i++)
@@ -46,21 +40,18 @@ static test_archive make_coded(void) {
 }
 
 static int make_samples(void **state) {
-  (void)state;
   szgpu_shape const bits = test_shape(SZGPU_F32, 2, 5, 7, 0, 0);
-  table_ctx = test_make_ctx(1);
-  serial_ctx = test_make_serial_ctx();
+  make_ctxs(state);
   samples[CODED] = make_coded();
-  samples[LONE] = sample_lone(table_ctx);
-  samples[CONSTANT] = sample_constant(table_ctx);
-  samples[RAW] =
-      sample_make(table_ctx, bits, test_params(SZGPU_MODE_REL, 1e-4), test_make_bits(&bits));
-  samples[WIDE] = sample_wide(table_ctx);
-  samples[FRAMES] = sample_waves(table_ctx, test_shape(SZGPU_F32, 3, 40, 2, 5, 0), 2.0, 16, 0);
-  samples[ZSTD] = sample_waves(table_ctx, test_shape(SZGPU_F32, 2, 120, 70, 0, 0), 20.0, 0, 19);
-  samples[BATCH] = sample_waves(table_ctx, test_shape(SZGPU_F64, 4, 3, 2, 2, 9), 2.0, 1, 0);
-  samples[LEVELS] = sample_levels(table_ctx, test_shape(SZGPU_F32, 2, 20, 70, 0, 0), 0.5);
-  samples[LEVELS_WIDE] = sample_levels(table_ctx, test_shape(SZGPU_F64, 3, 5, 9, 11, 0), 1e-6);
+  samples[LONE] = sample_lone(ctx);
+  samples[CONSTANT] = sample_constant(ctx);
+  samples[RAW] = sample_make(ctx, bits, test_params(SZGPU_MODE_REL, 1e-4), test_make_bits(&bits));
+  samples[WIDE] = sample_wide(ctx);
+  samples[FRAMES] = sample_waves(ctx, test_shape(SZGPU_F32, 3, 40, 2, 5, 0), 2.0, 16, 0);
+  samples[ZSTD] = sample_waves(ctx, test_shape(SZGPU_F32, 2, 120, 70, 0, 0), 20.0, 0, 19);
+  samples[BATCH] = sample_waves(ctx, test_shape(SZGPU_F64, 4, 3, 2, 2, 9), 2.0, 1, 0);
+  samples[LEVELS] = sample_levels(ctx, test_shape(SZGPU_F32, 2, 20, 70, 0, 0), 0.5);
+  samples[LEVELS_WIDE] = sample_levels(ctx, test_shape(SZGPU_F64, 3, 5, 9, 11, 0), 1e-6);
   const char *const coded = test_coded_kind();
   char const *const kinds[] = {coded, coded, "constant", "raw",    coded,
                                coded, coded, coded,      "levels", "levels"};
@@ -81,22 +72,11 @@ static int make_samples(void **state) {
 }
 
 static int free_samples(void **state) {
-  (void)state;
   for (int i = 0; i < SAMPLE_COUNT; i++) free(samples[i].bytes);
-  szgpu_destroy(table_ctx);
-  szgpu_destroy(serial_ctx);
-  return 0;
+  return destroy_ctxs(state);
 }
 
 /* ---- damage ---- */
-
-static szgpu_status decompress(szgpu_ctx *ctx, const test_archive *archive, size_t field_bytes) {
-  void *const field = test_allocate(field_bytes);
-  szgpu_status const status =
-      szgpu_decompress(ctx, archive->bytes, archive->byte_count, field, field_bytes);
-  free(field);
-  return status;
-}
 
 /* Calls every function that looks into an archive; all statuses must have names. */
 static void inspect_all(const test_archive *archive, szgpu_status *header_status) {
@@ -116,7 +96,7 @@ static void inspect_all(const test_archive *archive, szgpu_status *header_status
 static void the_samples_are_sound(void **state) {
   (void)state;
   for (int i = 0; i < SAMPLE_COUNT; i++) {
-    void *const by_table = test_decompress(table_ctx, &samples[i], field_bytes_of[i]);
+    void *const by_table = test_decompress(ctx, &samples[i], field_bytes_of[i]);
     void *const serially = test_decompress(serial_ctx, &samples[i], field_bytes_of[i]);
     assert_memory_equal(by_table, serially, field_bytes_of[i]);
     free(by_table);
@@ -133,8 +113,9 @@ static void truncated_at_every_byte_says_so(void **state) {
   for (int i = 0; i < SAMPLE_COUNT; i++)
     for (size_t cut = 0; cut < samples[i].byte_count; cut++) {
       test_archive archive = archive_copy(&samples[i], cut);
-      assert_int_equal(decompress(table_ctx, &archive, field_bytes_of[i]), SZGPU_TRUNCATED);
-      assert_int_equal(decompress(serial_ctx, &archive, field_bytes_of[i]), SZGPU_TRUNCATED);
+      assert_int_equal(damaged_decompress(ctx, &archive, field_bytes_of[i]), SZGPU_TRUNCATED);
+      assert_int_equal(damaged_decompress(serial_ctx, &archive, field_bytes_of[i]),
+                       SZGPU_TRUNCATED);
       szgpu_status status;
       inspect_all(&archive, &status);
       assert_int_equal(status,
@@ -151,19 +132,11 @@ static void trailing_bytes_say_so(void **state) {
                               samples[i].byte_count + more};
       assert_non_null(archive.bytes);
       memcpy(archive.bytes, samples[i].bytes, samples[i].byte_count);
-      assert_int_equal(decompress(table_ctx, &archive, field_bytes_of[i]), SZGPU_TRAILING_BYTES);
-      assert_int_equal(decompress(serial_ctx, &archive, field_bytes_of[i]), SZGPU_TRAILING_BYTES);
+      assert_int_equal(damaged_decompress(ctx, &archive, field_bytes_of[i]), SZGPU_TRAILING_BYTES);
+      assert_int_equal(damaged_decompress(serial_ctx, &archive, field_bytes_of[i]),
+                       SZGPU_TRAILING_BYTES);
       free(archive.bytes);
     }
-}
-
-/* Whether a flipped bit of this byte may give that status. */
-static bool is_right_name(size_t byte, szgpu_status status) {
-  if (byte < 8) return status == SZGPU_NOT_AN_ARCHIVE;
-  if (byte < 12 && (status == SZGPU_NEWER_VERSION || status == SZGPU_BAD_DATA)) return true;
-  if (byte >= 104 && byte < 112 && (status == SZGPU_TRUNCATED || status == SZGPU_BAD_DATA))
-    return true; /* the frame count decides where the checksum is */
-  return status == SZGPU_BAD_CHECKSUM;
 }
 
 static void every_flipped_bit_is_found_and_named(void **state) {
@@ -172,10 +145,10 @@ static void every_flipped_bit_is_found_and_named(void **state) {
     test_archive archive = archive_copy(&samples[i], samples[i].byte_count);
     for (size_t bit = 0; bit < 8 * archive.byte_count; bit++) {
       archive.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
-      szgpu_status const by_table = decompress(table_ctx, &archive, field_bytes_of[i]);
-      if (!is_right_name(bit / 8, by_table))
+      szgpu_status const by_table = damaged_decompress(ctx, &archive, field_bytes_of[i]);
+      if (!damage_has_right_name(bit / 8, by_table))
         fail_msg("sample %d, bit %zu: %s", i, bit, szgpu_status_text(by_table));
-      assert_int_equal(decompress(serial_ctx, &archive, field_bytes_of[i]), by_table);
+      assert_int_equal(damaged_decompress(serial_ctx, &archive, field_bytes_of[i]), by_table);
       szgpu_status status;
       inspect_all(&archive, &status);
       assert_int_equal(status != SZGPU_OK, bit / 8 < archive_header_bytes(&samples[i]));
@@ -201,7 +174,7 @@ static void survives(test_archive *archive) {
                                                             test_allocate(field_bytes);
   size_t const byte_count = archive->byte_count;
   szgpu_status const table_status =
-      szgpu_decompress(table_ctx, archive->bytes, byte_count, by_table, field_bytes);
+      szgpu_decompress(ctx, archive->bytes, byte_count, by_table, field_bytes);
   szgpu_status const serial_status =
       szgpu_decompress(serial_ctx, archive->bytes, byte_count, serially, field_bytes);
   assert_true(table_status <= SZGPU_BAD_DATA && serial_status <= SZGPU_BAD_DATA);
@@ -214,7 +187,7 @@ static void survives(test_archive *archive) {
   if (info.field_bytes <= MOST_FIELD_BYTES) {
     size_t const row_bytes = info.field_bytes / info.shape.dims[0];
     uint8_t *const row = test_allocate(row_bytes);
-    szgpu_status const status = szgpu_decompress_slab(table_ctx, archive->bytes, byte_count,
+    szgpu_status const status = szgpu_decompress_slab(ctx, archive->bytes, byte_count,
                                                       info.shape.dims[0] / 2, 1, row, row_bytes);
     assert_true(status <= SZGPU_BAD_DATA);
     free(row);
@@ -226,84 +199,18 @@ static void survives(test_archive *archive) {
 static void any_byte_may_lie(void **state) {
   (void)state;
   test_random random = test_random_begin();
-  for (int i = 0; i < SAMPLE_COUNT; i++) {
-    test_archive archive = archive_copy(&samples[i], samples[i].byte_count);
-    for (size_t byte = 8; byte < archive.byte_count; byte++) {
-      uint8_t const honest = samples[i].bytes[byte];
-      uint8_t const lies[] = {0,
-                              1,
-                              127,
-                              128,
-                              255,
-                              (uint8_t)(honest + 1),
-                              (uint8_t)(honest - 1),
-                              (uint8_t)test_random_bits(&random)};
-      for (size_t lie = 0; lie < ARRAY_COUNT(lies); lie++) {
-        if (lies[lie] == honest) continue;
-        memcpy(archive.bytes, samples[i].bytes, archive.byte_count);
-        archive.bytes[byte] = lies[lie];
-        survives(&archive);
-      }
-    }
-    free(archive.bytes);
-  }
+  for (int i = 0; i < SAMPLE_COUNT; i++) lie_in_any_byte(&samples[i], &random, survives);
 }
 
 static void any_number_of_the_headers_may_lie(void **state) {
   (void)state;
-  uint64_t const lies[] = {0,
-                           1,
-                           2,
-                           3,
-                           15,
-                           16,
-                           17,
-                           255,
-                           256,
-                           4095,
-                           4096,
-                           4097,
-                           65535,
-                           65536,
-                           INT32_MAX,
-                           (uint64_t)INT32_MAX + 1,
-                           UINT32_MAX,
-                           (uint64_t)UINT32_MAX + 1,
-                           (uint64_t)1 << 40,
-                           (uint64_t)1 << 60,
-                           INT64_MAX,
-                           (uint64_t)INT64_MAX + 1,
-                           UINT64_MAX - 15,
-                           UINT64_MAX};
-  for (int i = 0; i < SAMPLE_COUNT; i++) {
-    test_archive archive = archive_copy(&samples[i], samples[i].byte_count);
-    size_t const headers_end = archive_section_offset(&samples[i], 0, 0);
-    for (size_t offset = 8; offset + 8 <= headers_end; offset += 4)
-      for (size_t lie = 0; lie < ARRAY_COUNT(lies); lie++)
-        for (unsigned width = 4; width <= 8; width += 4) {
-          memcpy(archive.bytes, samples[i].bytes, archive.byte_count);
-          archive_store(&archive, offset, width, lies[lie]);
-          survives(&archive);
-        }
-    free(archive.bytes);
-  }
+  for (int i = 0; i < SAMPLE_COUNT; i++) lie_in_headers(&samples[i], survives);
 }
 
 static void many_bytes_may_lie_at_once(void **state) {
   (void)state;
   test_random random = test_random_begin();
-  for (int i = 0; i < SAMPLE_COUNT; i++) {
-    test_archive archive = archive_copy(&samples[i], samples[i].byte_count);
-    size_t const first = archive_section_offset(&samples[i], 0, 0);
-    for (int round = 0; round < 1500 && first < archive.byte_count; round++) {
-      memcpy(archive.bytes, samples[i].bytes, archive.byte_count);
-      for (uint64_t lies = 1 + test_random_below(&random, 8); lies > 0; lies--)
-        archive.bytes[first + test_random_below(&random, archive.byte_count - first)] =
-            (uint8_t)test_random_bits(&random);
-      survives(&archive);
-    }
-    free(archive.bytes);
-  }
+  for (int i = 0; i < SAMPLE_COUNT; i++) lie_in_sections(&samples[i], &random, 1500, survives);
 }
 
 /* ---- claims about sizes ---- */
@@ -313,7 +220,7 @@ static test_archive make_huge_claim(uint64_t rows) {
   szgpu_shape const shape = test_shape(SZGPU_F32, 1, 16, 0, 0, 0);
   float *const field = test_allocate(64);
   for (int i = 0; i < 16; i++) field[i] = 1.5f;
-  test_archive archive = sample_make(table_ctx, shape, test_params(SZGPU_MODE_REL, 1e-3), field);
+  test_archive archive = sample_make(ctx, shape, test_params(SZGPU_MODE_REL, 1e-3), field);
   archive_store(&archive, 24, 8, rows); /* dims[0] */
   archive_store(&archive, 96, 8, rows); /* frame rows */
   archive_store(&archive, archive_frame_offset(&archive, 0) + 16, 8, rows);
@@ -327,7 +234,7 @@ static void a_claimed_huge_field_is_not_restored_into_less(void **state) {
     test_archive archive = make_huge_claim((uint64_t)1 << log);
     szgpu_info const info = test_inspect(&archive);
     assert_int_equal(info.field_bytes, (uint64_t)4 << log);
-    assert_int_equal(decompress(table_ctx, &archive, 64), SZGPU_BAD_ARGUMENT);
+    assert_int_equal(damaged_decompress(ctx, &archive, 64), SZGPU_BAD_ARGUMENT);
     free(archive.bytes);
   }
 }
@@ -339,9 +246,8 @@ static void a_row_of_a_claimed_huge_field_takes_no_time(void **state) {
     test_archive archive = make_huge_claim((uint64_t)1 << log);
     float row = 0;
     clock_t const start = clock();
-    szgpu_status const status =
-        szgpu_decompress_slab(table_ctx, archive.bytes, archive.byte_count,
-                              ((uint64_t)1 << log) - 1, 1, &row, sizeof row);
+    szgpu_status const status = szgpu_decompress_slab(
+        ctx, archive.bytes, archive.byte_count, ((uint64_t)1 << log) - 1, 1, &row, sizeof row);
     double const seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
     free(archive.bytes);
     assert_true(status == SZGPU_OK || status == SZGPU_OUT_OF_MEMORY || status == SZGPU_BAD_DATA);

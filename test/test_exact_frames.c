@@ -5,23 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ctxs.h"
 #include "lossless_fields.h"
-
-static szgpu_ctx *ctx, *three_threads;
-
-static int make_ctxs(void **state) {
-  (void)state;
-  ctx = test_make_ctx(1);
-  three_threads = test_make_ctx(3);
-  return 0;
-}
-
-static int destroy_ctxs(void **state) {
-  (void)state;
-  szgpu_destroy(ctx);
-  szgpu_destroy(three_threads);
-  return 0;
-}
 
 /* In an archive with a bound, frames that must keep every value are planes frames if these pay; in
  * the linear layout they are raw. */

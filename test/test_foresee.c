@@ -4,21 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support.h"
-
-static szgpu_ctx *ctx;
-
-static int make_ctx(void **state) {
-  (void)state;
-  ctx = test_make_ctx(2);
-  return 0;
-}
-
-static int destroy_ctx(void **state) {
-  (void)state;
-  szgpu_destroy(ctx);
-  return 0;
-}
+#include "ctxs.h"
 
 static void assert_foreseen(const szgpu_params *params, const szgpu_shape *shape,
                             const void *field) {
@@ -95,5 +81,5 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(it_is_what_the_archive_says),
                                      cmocka_unit_test(fill_values_are_found),
                                      cmocka_unit_test(bad_arguments_are_refused)};
-  return cmocka_run_group_tests(tests, make_ctx, destroy_ctx);
+  return cmocka_run_group_tests(tests, make_ctxs_of_two, destroy_ctxs);
 }

@@ -6,24 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ctxs.h"
 #include "quant/bound.h"
-#include "support.h"
-
-static szgpu_ctx *ctx, *three_threads;
-
-static int make_ctxs(void **state) {
-  (void)state;
-  ctx = test_make_ctx(1);
-  three_threads = test_make_ctx(3);
-  return 0;
-}
-
-static int destroy_ctxs(void **state) {
-  (void)state;
-  szgpu_destroy(ctx);
-  szgpu_destroy(three_threads);
-  return 0;
-}
 
 static szgpu_params declared(double bound, double greatest) {
   szgpu_params params = test_params(SZGPU_MODE_ABS, bound);

@@ -13,25 +13,10 @@
 
 #include "archive_edit.h"
 #include "archive_ways.h"
+#include "ctxs.h"
 #include "limited_fields.h"
 #include "memory_streams.h"
 #include "regions.h"
-
-static szgpu_ctx *ctx, *three_threads;
-
-static int make_ctx(void **state) {
-  (void)state;
-  ctx = test_make_ctx(1);
-  three_threads = test_make_ctx(3);
-  return 0;
-}
-
-static int destroy_ctx(void **state) {
-  (void)state;
-  szgpu_destroy(ctx);
-  szgpu_destroy(three_threads);
-  return 0;
-}
 
 /* ---- what must hold ---- */
 
@@ -488,5 +473,5 @@ int main(void) {
       cmocka_unit_test(an_absolute_bound_has_limits_if_asked),
       cmocka_unit_test(a_kept_range_is_that_of_all_values),
   };
-  return cmocka_run_group_tests(tests, make_ctx, destroy_ctx);
+  return cmocka_run_group_tests(tests, make_ctxs, destroy_ctxs);
 }

@@ -9,15 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "archive_edit.h"
+#include "archive_lies.h"
 #include "container/format.h"
 #include "lossless_fields.h"
-
-/* A too large allocation must return NULL, not end the test. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void) {
-  return "allocator_may_return_null=1:max_allocation_size_mb=2048";
-}
 
 /* WEIGHTS_2: a coded plane and a stored one. OLD_WEIGHTS: the same as format version 3 has it.
  * BYTES: one coded. MIXED: one coded, three constant. NOTHING: headers alone. FRAMES: three, of
@@ -112,14 +106,6 @@ static int free_samples(void **state) {
   return 0;
 }
 
-static szgpu_status decompress(szgpu_ctx *reader, const test_archive *archive, size_t field_bytes) {
-  void *const field = test_allocate(field_bytes);
-  szgpu_status const status =
-      szgpu_decompress(reader, archive->bytes, archive->byte_count, field, field_bytes);
-  free(field);
-  return status;
-}
-
 /* ---- damage ---- */
 
 static void truncated_at_every_byte_says_so(void **state) {
@@ -127,18 +113,9 @@ static void truncated_at_every_byte_says_so(void **state) {
   for (int i = 0; i < SAMPLE_COUNT; i++)
     for (size_t cut = 0; cut < samples[i].byte_count; cut++) {
       test_archive const archive = archive_copy(&samples[i], cut);
-      assert_int_equal(decompress(ctx, &archive, field_bytes_of[i]), SZGPU_TRUNCATED);
+      assert_int_equal(damaged_decompress(ctx, &archive, field_bytes_of[i]), SZGPU_TRUNCATED);
       free(archive.bytes);
     }
-}
-
-/* Whether a flipped bit of this byte may give that status. */
-static bool is_right_name(size_t byte, szgpu_status status) {
-  if (byte < 8) return status == SZGPU_NOT_AN_ARCHIVE;
-  if (byte < 12 && (status == SZGPU_NEWER_VERSION || status == SZGPU_BAD_DATA)) return true;
-  if (byte >= 104 && byte < 112 && (status == SZGPU_TRUNCATED || status == SZGPU_BAD_DATA))
-    return true; /* the frame count decides where the checksum is */
-  return status == SZGPU_BAD_CHECKSUM;
 }
 
 static void every_flipped_bit_is_found_and_named(void **state) {
@@ -147,8 +124,8 @@ static void every_flipped_bit_is_found_and_named(void **state) {
     test_archive const archive = archive_copy(&samples[i], samples[i].byte_count);
     for (size_t bit = 0; bit < 8 * archive.byte_count; bit++) {
       archive.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
-      szgpu_status const status = decompress(ctx, &archive, field_bytes_of[i]);
-      if (!is_right_name(bit / 8, status))
+      szgpu_status const status = damaged_decompress(ctx, &archive, field_bytes_of[i]);
+      if (!damage_has_right_name(bit / 8, status))
         fail_msg("sample %d, bit %zu: %s", i, bit, szgpu_status_text(status));
       archive.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
@@ -213,59 +190,18 @@ static void survives(test_archive *archive) {
 static void any_byte_may_lie(void **state) {
   (void)state;
   test_random random = test_random_begin();
-  for (int i = 0; i < SAMPLE_COUNT; i++) {
-    test_archive archive = archive_copy(&samples[i], samples[i].byte_count);
-    for (size_t byte = 8; byte < archive.byte_count; byte++) {
-      uint8_t const honest = samples[i].bytes[byte];
-      uint8_t const lies[] = {0, 255, (uint8_t)(honest ^ 1), (uint8_t)(honest + 1),
-                              (uint8_t)test_random_bits(&random)};
-      for (size_t lie = 0; lie < ARRAY_COUNT(lies); lie++) {
-        if (lies[lie] == honest) continue;
-        memcpy(archive.bytes, samples[i].bytes, archive.byte_count);
-        archive.bytes[byte] = lies[lie];
-        survives(&archive);
-      }
-    }
-    free(archive.bytes);
-  }
+  for (int i = 0; i < SAMPLE_COUNT; i++) lie_in_any_byte(&samples[i], &random, survives);
 }
 
 static void any_number_of_the_headers_may_lie(void **state) {
   (void)state;
-  static uint64_t const lies[] = {0,         1,          3,         16,
-                                  255,       4096,       4097,      65536,
-                                  INT32_MAX, UINT32_MAX, INT64_MAX, (uint64_t)1 << 40,
-                                  UINT64_MAX};
-  for (int i = 0; i < SAMPLE_COUNT; i++) {
-    test_archive archive = archive_copy(&samples[i], samples[i].byte_count);
-    size_t const headers_end =
-        archive_entry_offset(&samples[i], 0, archive_section_count(&samples[i], 0));
-    for (size_t offset = 8; offset + 8 <= headers_end; offset += 4)
-      for (size_t lie = 0; lie < ARRAY_COUNT(lies); lie++)
-        for (unsigned width = 4; width <= 8; width += 4) {
-          memcpy(archive.bytes, samples[i].bytes, archive.byte_count);
-          archive_store(&archive, offset, width, lies[lie]);
-          survives(&archive);
-        }
-    free(archive.bytes);
-  }
+  for (int i = 0; i < SAMPLE_COUNT; i++) lie_in_headers(&samples[i], survives);
 }
 
 static void many_bytes_may_lie_at_once(void **state) {
   (void)state;
   test_random random = test_random_begin();
-  for (int i = 0; i < SAMPLE_COUNT; i++) {
-    test_archive archive = archive_copy(&samples[i], samples[i].byte_count);
-    size_t const first = archive_section_offset(&samples[i], 0, 0);
-    for (int round = 0; round < 1000 && first < archive.byte_count; round++) {
-      memcpy(archive.bytes, samples[i].bytes, archive.byte_count);
-      for (uint64_t lies = 1 + test_random_below(&random, 8); lies > 0; lies--)
-        archive.bytes[first + test_random_below(&random, archive.byte_count - first)] =
-            (uint8_t)test_random_bits(&random);
-      survives(&archive);
-    }
-    free(archive.bytes);
-  }
+  for (int i = 0; i < SAMPLE_COUNT; i++) lie_in_sections(&samples[i], &random, 1000, survives);
 }
 
 /* ---- lies that must be found ---- */
@@ -359,7 +295,7 @@ static void what_the_format_forbids_is_refused(void **state) {
     archive_store(&archive, offset_of(sound, edits[i].at) + edits[i].offset, edits[i].width,
                   edits[i].value);
     archive_rehash(&archive);
-    szgpu_status const status = decompress(ctx, &archive, field_bytes_of[edits[i].sample]);
+    szgpu_status const status = damaged_decompress(ctx, &archive, field_bytes_of[edits[i].sample]);
     if (status != SZGPU_BAD_DATA) fail_msg("edit %zu: %s", i, szgpu_status_text(status));
     free(archive.bytes);
   }
@@ -375,7 +311,7 @@ static void only_types_of_the_same_size_read_it(void **state) {
       archive_rehash(&archive);
       size_t const width = test_dtype_bytes((szgpu_dtype)dtype);
       bool const has_version = i == WEIGHTS_2 || dtype <= SZGPU_FP8; /* version 3 lacks others */
-      assert_int_equal(decompress(ctx, &archive, 401 * width),
+      assert_int_equal(damaged_decompress(ctx, &archive, 401 * width),
                        width == 2 && has_version ? SZGPU_OK : SZGPU_BAD_DATA);
     }
     free(archive.bytes);
@@ -400,8 +336,9 @@ static void values_have_the_bytes_of_their_type(void **state) {
     archive_store(&halves, frame + 24, 8, 0);
     archive_rehash(&bytes);
     archive_rehash(&halves);
-    assert_int_equal(decompress(ctx, &bytes, 5001), width == 1 ? SZGPU_OK : SZGPU_BAD_DATA);
-    assert_int_equal(decompress(ctx, &halves, 10000), width == 2 ? SZGPU_OK : SZGPU_BAD_DATA);
+    assert_int_equal(damaged_decompress(ctx, &bytes, 5001), width == 1 ? SZGPU_OK : SZGPU_BAD_DATA);
+    assert_int_equal(damaged_decompress(ctx, &halves, 10000),
+                     width == 2 ? SZGPU_OK : SZGPU_BAD_DATA);
   }
   free(bytes.bytes);
   free(halves.bytes);
@@ -416,7 +353,7 @@ static void words_that_no_plane_has_are_refused(void **state) {
   archive_resize_section(&archive, 0, 2, 4 * (words + 1));
   archive_store(&archive, size_at, 2, words + 1);
   archive_rehash(&archive);
-  assert_int_equal(decompress(ctx, &archive, field_bytes_of[BYTES]), SZGPU_BAD_DATA);
+  assert_int_equal(damaged_decompress(ctx, &archive, field_bytes_of[BYTES]), SZGPU_BAD_DATA);
   free(archive.bytes);
 }
 
@@ -428,10 +365,10 @@ static void a_frame_of_another_mode_is_refused(void **state) {
   szgpu_params const params = SZGPU_PARAMS_DEFAULTS;
   void *const field = test_make_waves(&shape);
   test_archive archive = test_compress(ctx, &params, &shape, field);
-  assert_int_equal(decompress(ctx, &archive, 2000), SZGPU_OK);
+  assert_int_equal(damaged_decompress(ctx, &archive, 2000), SZGPU_OK);
   archive_store(&archive, archive_frame_offset(&archive, 0), 8, SZG_FRAME_PLANES | 4 << 16);
   archive_rehash(&archive);
-  assert_int_equal(decompress(ctx, &archive, 2000), SZGPU_BAD_DATA);
+  assert_int_equal(damaged_decompress(ctx, &archive, 2000), SZGPU_BAD_DATA);
   free(archive.bytes);
   szgpu_params exact = params;
   exact.mode = SZGPU_MODE_ABS;
@@ -440,18 +377,18 @@ static void a_frame_of_another_mode_is_refused(void **state) {
   assert_string_equal(lossless_planes(&archive, 0), "csss");
   archive_store(&archive, 8, 4, SZG_FORMAT_VERSION_TILE);
   archive_rehash(&archive);
-  assert_int_equal(decompress(ctx, &archive, 2000), SZGPU_BAD_DATA);
+  assert_int_equal(damaged_decompress(ctx, &archive, 2000), SZGPU_BAD_DATA);
   free(archive.bytes);
   archive = archive_copy(&samples[NOTHING], samples[NOTHING].byte_count);
   archive_store(&archive, archive_frame_offset(&archive, 0), 8, SZG_FRAME_CONSTANT);
   archive_rehash(&archive);
-  assert_int_equal(decompress(ctx, &archive, field_bytes_of[NOTHING]), SZGPU_BAD_DATA);
+  assert_int_equal(damaged_decompress(ctx, &archive, field_bytes_of[NOTHING]), SZGPU_BAD_DATA);
   free(archive.bytes);
   archive = archive_copy(&samples[NOTHING], samples[NOTHING].byte_count);
   archive_store(&archive, 8, 4, SZG_FORMAT_VERSION_TOP_PLANE);
   archive_store(&archive, 19, 1, SZGPU_LAYOUT_LINEAR);
   archive_rehash(&archive);
-  assert_int_equal(decompress(ctx, &archive, field_bytes_of[NOTHING]), SZGPU_BAD_DATA);
+  assert_int_equal(damaged_decompress(ctx, &archive, field_bytes_of[NOTHING]), SZGPU_BAD_DATA);
   free(archive.bytes);
   free(field);
 }
@@ -461,7 +398,7 @@ static void a_frame_of_another_mode_is_refused(void **state) {
 static void assert_refused(const test_archive *archive, int sample, szgpu_status status,
                            const char *sentence) {
   for (int r = 0; r < PLAIN_READERS; r++) {
-    assert_int_equal(decompress(readers[r], archive, field_bytes_of[sample]), status);
+    assert_int_equal(damaged_decompress(readers[r], archive, field_bytes_of[sample]), status);
     assert_string_equal(szgpu_last_error(readers[r]), sentence);
   }
 }
@@ -539,11 +476,12 @@ static void words_of_other_archives_are_of_the_kind_of_the_version(void **state)
       test_archive new = archive_copy(&sound, sound.byte_count);
       archive_store(&new, 8, 4, version);
       archive_rehash(&new);
-      assert_int_equal(decompress(ctx, &new, field_bytes),
+      assert_int_equal(damaged_decompress(ctx, &new, field_bytes),
                        version == 7 ? SZGPU_OK : SZGPU_BAD_DATA);
       archive_store(&old, 8, 4, version);
       archive_rehash(&old);
-      assert_int_equal(decompress(ctx, &old, field_bytes), is_old ? SZGPU_OK : SZGPU_BAD_DATA);
+      assert_int_equal(damaged_decompress(ctx, &old, field_bytes),
+                       is_old ? SZGPU_OK : SZGPU_BAD_DATA);
       free(new.bytes);
     }
     archive_store(&old, 8, 4, cases[c].versions[0]);
@@ -591,7 +529,7 @@ static void bits_after_the_last_lane_are_0(void **state) {
   assert_int_equal(archive.bytes[end - 4] & 1, 0); /* there are padding bits */
   archive.bytes[end - 4] |= 1;
   archive_rehash(&archive);
-  assert_int_equal(decompress(ctx, &archive, field_bytes_of[BYTES]), SZGPU_BAD_DATA);
+  assert_int_equal(damaged_decompress(ctx, &archive, field_bytes_of[BYTES]), SZGPU_BAD_DATA);
   free(archive.bytes);
 }
 
@@ -607,7 +545,7 @@ static void sections_of_another_size_are_refused(void **state) {
         test_archive archive = archive_copy(&samples[i], samples[i].byte_count);
         archive_resize_section(&archive, 0, section, sizes[s]);
         archive_rehash(&archive);
-        assert_int_equal(decompress(ctx, &archive, field_bytes_of[i]), SZGPU_BAD_DATA);
+        assert_int_equal(damaged_decompress(ctx, &archive, field_bytes_of[i]), SZGPU_BAD_DATA);
         free(archive.bytes);
       }
     }

@@ -9,13 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "archive_edit.h"
+#include "archive_verdict.h"
 #include "container/format.h"
 
-static szgpu_ctx *table_ctx, *serial_ctx;
-
 static test_archive make(szgpu_shape shape, szgpu_params params, void *field) {
-  test_archive const archive = test_compress(table_ctx, &params, &shape, field);
+  test_archive const archive = test_compress(ctx, &params, &shape, field);
   free(field);
   return archive;
 }
@@ -45,10 +43,10 @@ static test_archive make_raw(void) {
   return make(shape, test_linear_params(SZGPU_MODE_REL, 1e-4), test_make_bits(&shape));
 }
 
-static szgpu_status restore(szgpu_ctx *ctx, const test_archive *archive, size_t field_bytes) {
+static szgpu_status restore(szgpu_ctx *reader, const test_archive *archive, size_t field_bytes) {
   void *const field = test_allocate(field_bytes);
   szgpu_status const status =
-      szgpu_decompress(ctx, archive->bytes, archive->byte_count, field, field_bytes);
+      szgpu_decompress(reader, archive->bytes, archive->byte_count, field, field_bytes);
   free(field);
   return status;
 }
@@ -57,7 +55,7 @@ static szgpu_status restore(szgpu_ctx *ctx, const test_archive *archive, size_t 
 static void is_bad_data(const char *what, test_archive archive, size_t field_bytes) {
   test_archive exact = archive_copy(&archive, archive.byte_count);
   archive_rehash(&exact);
-  szgpu_status const by_table = restore(table_ctx, &exact, field_bytes);
+  szgpu_status const by_table = restore(ctx, &exact, field_bytes);
   szgpu_status const serially = restore(serial_ctx, &exact, field_bytes);
   if (by_table != SZGPU_BAD_DATA || serially != SZGPU_BAD_DATA)
     fail_msg("%s: %s; serially: %s", what, szgpu_status_text(by_table),
@@ -68,16 +66,9 @@ static void is_bad_data(const char *what, test_archive archive, size_t field_byt
 
 static size_t const linear_bytes = (size_t)40 * 9 * 33 * 4;
 
-typedef struct edit {
-  const char *what;
-  size_t offset; /* in the header or in a frame's header */
-  unsigned width;
-  uint64_t value;
-} edit;
-
 static void refuses_headers_that_contradict_the_shape(void **state) {
   (void)state;
-  static edit const edits[] = {
+  static header_edit const edits[] = {
       {"dim 0", 24, 8, 0},
       {"dims overflow", 32, 8, (uint64_t)1 << 62},
       {"frame rows 0", 96, 8, 0},
@@ -100,7 +91,7 @@ static void refuses_headers_that_contradict_the_shape(void **state) {
 
 static void refuses_linear_frames_that_contradict_the_header(void **state) {
   (void)state;
-  static edit const edits[] = {
+  static header_edit const edits[] = {
       {"no axes", 1, 1, 0},
       {"an unknown axis", 1, 1, 8},
       {"escape bytes 9", 2, 1, 9},
@@ -142,7 +133,7 @@ static void refuses_an_axis_that_the_field_does_not_have(void **state) {
 
 static void refuses_constant_and_raw_frames_with_what_they_do_not_have(void **state) {
   (void)state;
-  static edit const edits[] = {
+  static header_edit const edits[] = {
       {"axes", 1, 1, 1}, {"escape bytes", 2, 1, 1}, {"radius", 4, 4, 512}, {"wide", 24, 8, ~0ull}};
   for (size_t i = 0; i < ARRAY_COUNT(edits); i++)
     for (int is_raw = 0; is_raw < 2; is_raw++) {
@@ -277,20 +268,6 @@ static void refuses_zstd_sections_of_another_size(void **state) {
   assert_true(tried_count > 0);
 }
 
-static int begin(void **state) {
-  (void)state;
-  table_ctx = test_make_ctx(1);
-  serial_ctx = test_make_serial_ctx();
-  return 0;
-}
-
-static int end(void **state) {
-  (void)state;
-  szgpu_destroy(table_ctx);
-  szgpu_destroy(serial_ctx);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(refuses_headers_that_contradict_the_shape),
@@ -305,5 +282,5 @@ int main(void) {
       cmocka_unit_test(refuses_raw_values_that_are_too_few),
       cmocka_unit_test(refuses_zstd_sections_of_another_size),
   };
-  return cmocka_run_group_tests(tests, begin, end);
+  return cmocka_run_group_tests(tests, make_ctxs, destroy_ctxs);
 }

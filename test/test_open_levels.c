@@ -11,22 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "archive_edit.h"
+#include "archive_verdict.h"
 #include "container/format.h"
-
-static szgpu_ctx *ctx;
-
-static int make_ctx(void **state) {
-  (void)state;
-  ctx = test_make_ctx(2);
-  return 0;
-}
-
-static int destroy_ctx(void **state) {
-  (void)state;
-  szgpu_destroy(ctx);
-  return 0;
-}
 
 /* ---- samples ---- */
 
@@ -70,29 +56,6 @@ static uint32_t stage_section(const test_archive *archive, uint32_t stage) {
   return archive_section_of_kind(archive, 0, SZG_SECTION_BASE + stage);
 }
 
-/* ---- verdicts ---- */
-
-/* In a block of exactly the archive's size. Frees the archive. */
-static szgpu_status verdict(test_archive archive) {
-  archive_rehash(&archive);
-  test_archive const exact = archive_copy(&archive, archive.byte_count);
-  szgpu_info info = {.struct_bytes = sizeof info};
-  szgpu_status status = szgpu_inspect(exact.bytes, exact.byte_count, &info);
-  if (status == SZGPU_OK) {
-    void *const field = test_allocate(info.field_bytes);
-    status = szgpu_decompress(ctx, exact.bytes, exact.byte_count, field, info.field_bytes);
-    free(field);
-  }
-  free(exact.bytes);
-  free(archive.bytes);
-  return status;
-}
-
-static void expect(const char *what, test_archive archive, szgpu_status expected) {
-  szgpu_status const status = verdict(archive);
-  if (status != expected) fail_msg("%s: %s", what, szgpu_status_text(status));
-}
-
 /* ---- frame headers ---- */
 
 static void the_samples_are_taken(void **state) {
@@ -103,12 +66,7 @@ static void the_samples_are_taken(void **state) {
 
 static void refuses_frame_headers_that_a_levels_frame_may_not_have(void **state) {
   (void)state;
-  static const struct {
-    const char *what;
-    size_t offset;
-    unsigned width;
-    uint64_t value;
-  } edits[] = {
+  static header_edit const edits[] = {
       {"tile", 0, 1, SZG_FRAME_TILE},
       {"planes", 0, 1, SZG_FRAME_PLANES},
       {"no axes", 1, 1, 0},
@@ -221,12 +179,7 @@ static void refuses_the_contents_of_another_level(void **state) {
 
 static void refuses_heads_that_break_a_rule(void **state) {
   (void)state;
-  static const struct {
-    const char *what;
-    size_t offset;
-    unsigned width;
-    uint64_t value;
-  } edits[] = {
+  static header_edit const edits[] = {
       {"mode 4", 0, 1, 4},
       {"too few groups in a lane", 1, 1, 0},
       {"too many groups in a lane", 1, 1, 5},
@@ -332,5 +285,5 @@ int main(void) {
       cmocka_unit_test(refuses_masks_that_claim_more_values_than_the_tile_has),
       cmocka_unit_test(refuses_books_without_symbols_where_one_is_needed),
   };
-  return cmocka_run_group_tests(tests, make_ctx, destroy_ctx);
+  return cmocka_run_group_tests(tests, make_ctxs_of_two, destroy_ctxs);
 }

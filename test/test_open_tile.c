@@ -9,27 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "archive_edit.h"
+#include "archive_verdict.h"
 #include "container/format.h"
 
 /* Indices of the sections in the table. */
 enum { BOOK, SIZES, STREAM, EXACT_COUNTS, EXACT_MASK, EXACT_VALUES, FILL_COUNTS, FILL_MASK };
-
-static szgpu_ctx *table_ctx, *serial_ctx;
-
-static int begin(void **state) {
-  (void)state;
-  table_ctx = test_make_ctx(1);
-  serial_ctx = test_make_serial_ctx();
-  return 0;
-}
-
-static int end(void **state) {
-  (void)state;
-  szgpu_destroy(table_ctx);
-  szgpu_destroy(serial_ctx);
-  return 0;
-}
 
 /* ---- samples ---- */
 
@@ -41,7 +25,7 @@ static szgpu_params tile_params(double bound) {
 }
 
 static test_archive make(szgpu_shape shape, const szgpu_params *params, void *field) {
-  test_archive const archive = test_compress(table_ctx, params, &shape, field);
+  test_archive const archive = test_compress(ctx, params, &shape, field);
   free(field);
   assert_int_equal(archive.bytes[archive_frame_offset(&archive, 0)], SZG_FRAME_TILE);
   return archive;
@@ -96,41 +80,11 @@ static uint64_t load(const test_archive *archive, size_t offset, unsigned width)
   return value;
 }
 
-/* The verdict of both decoders, in a block of exactly the archive's size. Frees the archive. field:
- * NULL if not wanted. */
-static szgpu_status verdict(const char *what, test_archive archive, float *field) {
-  archive_rehash(&archive);
-  test_archive const exact = archive_copy(&archive, archive.byte_count);
-  szgpu_info info = {.struct_bytes = sizeof info};
-  szgpu_status status = szgpu_inspect(exact.bytes, exact.byte_count, &info);
-  if (status == SZGPU_OK) {
-    void *const by_table = test_allocate(info.field_bytes);
-    void *const serially = test_allocate(info.field_bytes);
-    status = szgpu_decompress(table_ctx, exact.bytes, exact.byte_count, by_table, info.field_bytes);
-    szgpu_status const serial_status =
-        szgpu_decompress(serial_ctx, exact.bytes, exact.byte_count, serially, info.field_bytes);
-    if (serial_status != status)
-      fail_msg("%s: %s; serially: %s", what, szgpu_status_text(status),
-               szgpu_status_text(serial_status));
-    if (status == SZGPU_OK) assert_memory_equal(by_table, serially, info.field_bytes);
-    if (status == SZGPU_OK && field) memcpy(field, by_table, info.field_bytes);
-    free(by_table);
-    free(serially);
-  }
-  free(exact.bytes);
-  free(archive.bytes);
-  return status;
-}
-
 static void is_bad_data(const char *what, test_archive archive) {
-  szgpu_status const status = verdict(what, archive, NULL);
-  if (status != SZGPU_BAD_DATA) fail_msg("%s: %s", what, szgpu_status_text(status));
+  expect(what, archive, SZGPU_BAD_DATA);
 }
 
-static void is_taken(const char *what, test_archive archive) {
-  szgpu_status const status = verdict(what, archive, NULL);
-  if (status != SZGPU_OK) fail_msg("%s: %s", what, szgpu_status_text(status));
-}
+static void is_taken(const char *what, test_archive archive) { expect(what, archive, SZGPU_OK); }
 
 /* ---- headers ---- */
 
@@ -143,12 +97,7 @@ static void the_samples_are_taken(void **state) {
 
 static void refuses_frame_headers_that_a_tile_frame_may_not_have(void **state) {
   (void)state;
-  static struct {
-    const char *what;
-    size_t offset;
-    unsigned width;
-    uint64_t value;
-  } const edits[] = {
+  static header_edit const edits[] = {
       {"linear", 0, 1, SZG_FRAME_LINEAR},
       {"constant", 0, 1, SZG_FRAME_CONSTANT},
       {"raw", 0, 1, SZG_FRAME_RAW},
@@ -190,7 +139,7 @@ static void refuses_frames_of_the_other_layout(void **state) {
   szgpu_shape const shape = test_shape(SZGPU_F32, 3, 16, 8, 32, 0);
   szgpu_params const params = test_linear_params(SZGPU_MODE_ABS, 0.5);
   void *const field = test_make_waves(&shape);
-  archive = test_compress(table_ctx, &params, &shape, field);
+  archive = test_compress(ctx, &params, &shape, field);
   assert_int_equal(archive.bytes[archive_frame_offset(&archive, 0)], SZG_FRAME_LINEAR);
   archive_store(&archive, 8, 4, 2);
   archive_store(&archive, 19, 1, SZGPU_LAYOUT_TILE);
@@ -612,5 +561,5 @@ int main(void) {
       cmocka_unit_test(refuses_codebooks_that_no_tile_frame_may_have),
       cmocka_unit_test(refuses_codebook_sections_that_are_none),
   };
-  return cmocka_run_group_tests(tests, begin, end);
+  return cmocka_run_group_tests(tests, make_ctxs, destroy_ctxs);
 }

@@ -7,21 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support.h"
-
-static szgpu_ctx *ctx;
-
-static int make_ctx(void **state) {
-  (void)state;
-  ctx = test_make_ctx(2);
-  return 0;
-}
-
-static int destroy_ctx(void **state) {
-  (void)state;
-  szgpu_destroy(ctx);
-  return 0;
-}
+#include "ctxs.h"
 
 static szgpu_params params_of(szgpu_predictor predictor, double bound) {
   szgpu_params params = test_params(SZGPU_MODE_ABS, bound);
@@ -194,5 +180,5 @@ int main(void) {
       cmocka_unit_test(doubted_frames_keep_to_the_capacity),
       cmocka_unit_test(measuring_leaves_nothing_behind),
   };
-  return cmocka_run_group_tests(tests, make_ctx, destroy_ctx);
+  return cmocka_run_group_tests(tests, make_ctxs_of_two, destroy_ctxs);
 }

@@ -10,21 +10,7 @@
 #include "archive_edit.h"
 #include "codecs/region.h"
 #include "container/format.h"
-#include "support.h"
-
-static szgpu_ctx *ctx;
-
-static int make_ctx(void **state) {
-  (void)state;
-  ctx = test_make_ctx(2);
-  return 0;
-}
-
-static int destroy_ctx(void **state) {
-  (void)state;
-  szgpu_destroy(ctx);
-  return 0;
-}
+#include "ctxs.h"
 
 static szgpu_frame_info frame_of(const test_archive *archive, uint64_t frame) {
   szgpu_frame_info info = SZGPU_FRAME_INFO_DEFAULTS;
@@ -496,5 +482,5 @@ int main(void) {
       cmocka_unit_test(level_shape_checks_its_arguments),
       cmocka_unit_test(progress_counts_the_preview),
   };
-  return cmocka_run_group_tests(tests, make_ctx, destroy_ctx);
+  return cmocka_run_group_tests(tests, make_ctxs_of_two, destroy_ctxs);
 }

@@ -7,23 +7,8 @@
 #include <string.h>
 
 #include "archive_ways.h"
+#include "ctxs.h"
 #include "signed_fields.h"
-
-static szgpu_ctx *ctx, *three_threads;
-
-static int make_ctxs(void **state) {
-  (void)state;
-  ctx = test_make_ctx(1);
-  three_threads = test_make_ctx(3);
-  return 0;
-}
-
-static int destroy_ctxs(void **state) {
-  (void)state;
-  szgpu_destroy(ctx);
-  szgpu_destroy(three_threads);
-  return 0;
-}
 
 static szgpu_params params_of(double bound) {
   szgpu_params params = SZGPU_PARAMS_DEFAULTS;

@@ -9,21 +9,8 @@
 
 #include "archive_edit.h"
 #include "container/format.h"
+#include "ctxs.h"
 #include "regions.h"
-
-static szgpu_ctx *ctx;
-
-static int make_ctx(void **state) {
-  (void)state;
-  ctx = test_make_ctx(1);
-  return 0;
-}
-
-static int destroy_ctx(void **state) {
-  (void)state;
-  szgpu_destroy(ctx);
-  return 0;
-}
 
 /* ---- boxes that cannot be ---- */
 
@@ -302,5 +289,5 @@ int main(void) {
       cmocka_unit_test(hostile_archives_stay_in_bounds),
       cmocka_unit_test(frames_beside_the_region_need_no_level),
   };
-  return cmocka_run_group_tests(tests, make_ctx, destroy_ctx);
+  return cmocka_run_group_tests(tests, make_ctxs, destroy_ctxs);
 }

@@ -8,26 +8,10 @@
 #include <string.h>
 
 #include "codecs/interpolation/levels_lattice.h"
+#include "ctxs.h"
 #include "memory_streams.h"
 #include "quant/restored.h"
 #include "quant/restored_core.h"
-#include "support.h"
-
-static szgpu_ctx *ctx, *three_threads;
-
-static int make_ctxs(void **state) {
-  (void)state;
-  ctx = test_make_ctx(1);
-  three_threads = test_make_ctx(3);
-  return 0;
-}
-
-static int destroy_ctxs(void **state) {
-  (void)state;
-  szgpu_destroy(ctx);
-  szgpu_destroy(three_threads);
-  return 0;
-}
 
 static szgpu_params keeping(double bound, szgpu_predictor predictor) {
   szgpu_params params = test_params(SZGPU_MODE_ABS, bound);

@@ -7,23 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support.h"
-
-static szgpu_ctx *ctx, *serial_ctx;
-
-static int make_ctxs(void **state) {
-  (void)state;
-  ctx = test_make_ctx(1); /* test_same_bytes.c has more threads */
-  serial_ctx = test_make_serial_ctx();
-  return 0;
-}
-
-static int destroy_ctxs(void **state) {
-  (void)state;
-  szgpu_destroy(ctx);
-  szgpu_destroy(serial_ctx);
-  return 0;
-}
+#include "ctxs.h"
 
 /* A round trip with both decoders, which must agree. */
 static szgpu_info round_trip(const szgpu_params *params, const szgpu_shape *shape,

@@ -5,24 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ctxs.h"
 #include "quant/bound.h"
 #include "sampled_fields.h"
-
-static szgpu_ctx *ctx, *three_threads;
-
-static int make_ctxs(void **state) {
-  (void)state;
-  ctx = test_make_ctx(1);
-  three_threads = test_make_ctx(3);
-  return 0;
-}
-
-static int destroy_ctxs(void **state) {
-  (void)state;
-  szgpu_destroy(ctx);
-  szgpu_destroy(three_threads);
-  return 0;
-}
 
 /* Calls claim() for each field, type and predictor. */
 static void for_all_fields(void (*claim)(const sampled_field *field)) {

@@ -6,23 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support.h"
-
-static szgpu_ctx *ctx, *serial_ctx;
-
-static int make_ctxs(void **state) {
-  (void)state;
-  ctx = test_make_ctx(1);
-  serial_ctx = test_make_serial_ctx();
-  return 0;
-}
-
-static int destroy_ctxs(void **state) {
-  (void)state;
-  szgpu_destroy(ctx);
-  szgpu_destroy(serial_ctx);
-  return 0;
-}
+#include "ctxs.h"
 
 /* Restores rows first .. first + count - 1 and compares them with the whole field's. The values
  * around the slab must not change. */

@@ -9,21 +9,7 @@
 #include <string.h>
 
 #include "archive_edit.h"
-#include "support.h"
-
-static szgpu_ctx *ctx;
-
-static int make_ctx(void **state) {
-  (void)state;
-  ctx = test_make_ctx(2);
-  return 0;
-}
-
-static int destroy_ctx(void **state) {
-  (void)state;
-  szgpu_destroy(ctx);
-  return 0;
-}
+#include "ctxs.h"
 
 /* A small field of rank 2 and its parameters; tests spoil one argument at a time. */
 typedef struct request {
@@ -640,5 +626,5 @@ int main(void) {
       cmocka_unit_test(a_shorter_info_of_an_earlier_header_is_filled),
       cmocka_unit_test(inspect_refuses_bad_arguments),
   };
-  return cmocka_run_group_tests(tests, make_ctx, destroy_ctx);
+  return cmocka_run_group_tests(tests, make_ctxs_of_two, destroy_ctxs);
 }

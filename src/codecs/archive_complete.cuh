@@ -152,12 +152,10 @@ szgpu_status complete_archive(const szg_write_job_cuda *job, const szg_frame_hea
   made.ticket = job->plan->ticket;
   made.kind = kind;
   uint64_t const most_leaves = leaf_count_of(job->raw_bytes) + header->section_count;
-  int multiprocessors = 0;
-  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
-  archive_complete_kernel<<<tree_blocks(most_leaves, multiprocessors), TreePolicy::kThreads, 0,
-                            job->ctx->device.stream>>>(made);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  unsigned blocks = 0;
+  SZG_TRY(tree_blocks(most_leaves, &blocks));
+  archive_complete_kernel<<<blocks, TreePolicy::kThreads, 0, job->ctx->device.stream>>>(made);
+  return szg_launched();
 }
 
 } // namespace szg

@@ -34,29 +34,3 @@ void szg_batch_class_open(const szg_header *header, const szg_bound_plan *bound,
   write_frame_head(SZG_FRAME_TILE, has_16_bits, tile_sections, SZG_TILE_SECTION_COUNT,
                    batch->heads.tile);
 }
-
-static uint64_t most_leaves(const szg_grid *grid, szgpu_dtype dtype) {
-  return szg_checksum_leaf_count(grid->value_count * szg_dtype_bytes(dtype)) +
-         2 * SZG_TILE_SECTION_COUNT;
-}
-
-void szg_batch_carve_write(szg_arena *zeroed, szg_arena *other, const szg_grid *grid,
-                           szgpu_dtype dtype, szg_batch_item *item) {
-  szg_batch_write_work *const work = &item->write;
-  work->ticket = szg_arena_take(zeroed, 1, sizeof *work->ticket);
-  work->choice = szg_arena_take(zeroed, szg_choice_axes_bytes_cuda(), 1);
-  work->book = szg_arena_take(zeroed, szg_tile_book_work_bytes_cuda(), 1);
-  work->tiles = szg_arena_take(zeroed, szg_tile_compress_work_bytes_cuda(grid->tile_count), 1);
-  work->found = szg_arena_take(zeroed, 1, sizeof *work->found);
-  work->leaves = szg_arena_take(other, most_leaves(grid, dtype), sizeof *work->leaves);
-}
-
-void szg_batch_carve_read(szg_arena *arena, const szg_grid *grid, szgpu_dtype dtype,
-                          szg_batch_item *item) {
-  szg_batch_read_work *const work = &item->read;
-  work->decoder = szg_arena_take(arena, 1, sizeof *work->decoder);
-  work->first_words = szg_arena_take(arena, grid->tile_count + 1, sizeof *work->first_words);
-  work->counters = szg_arena_take(arena, 1, sizeof *work->counters);
-  work->verdict = szg_arena_take(arena, 1, sizeof *work->verdict);
-  work->leaves = szg_arena_take(arena, most_leaves(grid, dtype), sizeof *work->leaves);
-}

@@ -4,6 +4,7 @@
 #ifndef SZG_BATCH_CUH
 #define SZG_BATCH_CUH
 
+#include "codecs/archive_complete.cuh"
 #include "codecs/batch.h"
 #include "core/cuda_check.cuh"
 
@@ -56,12 +57,18 @@ __device__ __forceinline__ uint64_t padded_bytes(uint64_t byte_count) {
 
 /* Blocks for a kernel that may have nothing to do for most items. */
 inline szgpu_status batch_blocks(const szg_batch_class *batch, dim3 *blocks) {
-  int multiprocessors = 0;
-  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
-  uint64_t const useful = batch->most_values / BatchPolicy::kThreads + 1;
-  unsigned const most = (unsigned)multiprocessors * BatchPolicy::kBlocks;
-  *blocks = dim3(szg_blocks_each(useful, most, batch->item_count), batch->item_count);
-  return SZGPU_OK;
+  return szg_spread_items(batch->most_values / BatchPolicy::kThreads + 1, BatchPolicy::kBlocks,
+                          batch->item_count, blocks);
+}
+
+/* Launches a kernel that completes archives: grid, blocks for each item, and the items. */
+template <class Kernel>
+szgpu_status complete_items(const szg_batch_class *batch, uint64_t most_leaves, Kernel kernel,
+                            const szg_batch_lists *lists, cudaStream_t stream) {
+  dim3 trees;
+  SZG_TRY(szg_spread_items(most_leaves, TreePolicy::kBlocks, batch->item_count, &trees));
+  kernel<<<trees, TreePolicy::kThreads, 0, stream>>>(batch->heads, *lists);
+  return szg_launched();
 }
 
 } // namespace szg

@@ -3,14 +3,15 @@
  *
  * The host knows shapes, places and the quantizer; everything else stays on the device. All fields
  * of one sequence of launches are a class: under a bound they have one type and one number of axes
- * that tiles extend over, without one (planes_batch.h) one width of values. Tile frames have no
- * sections of outliers (szgpu_params.raw_outliers). A frame that does not shrink is a raw frame.
+ * that tiles extend over, and without one, one width of values. Tile frames have no sections of
+ * outliers (szgpu_params.raw_outliers). A frame that does not shrink is a raw frame.
  */
 #ifndef SZG_BATCH_H
 #define SZG_BATCH_H
 
 #include "codecs/lorenzo/frame.h"
 #include "codecs/planes/frame.h"
+#include "codecs/planes/planes_items.h"
 #include "container/checksum.h"
 #include "container/header_core.h"
 
@@ -30,39 +31,31 @@ typedef struct szg_batch_heads {
   uint64_t archive[SZG_BATCH_HEADER_WORDS], tile[SZG_BATCH_TILE_WORDS], raw[SZG_BATCH_RAW_WORDS];
 } szg_batch_heads;
 
-/* Work memory of a field that is compressed, and of one that is restored. */
+/* Work memory of a field that is compressed, and of one that is restored: in tile frames; */
 typedef struct szg_batch_write_work {
   void *choice, *book, *tiles;
   szg_tile_found *found;
-  uint32_t *ticket;
-  uint64_t *leaves;
 } szg_batch_write_work;
 
 typedef struct szg_batch_read_work {
   szg_tile_decoder *decoder;
   uint64_t *first_words;
   uint32_t *counters;
-  szg_verdict *verdict;
-  uint64_t *leaves;
 } szg_batch_read_work;
 
-/* The same of lossless frames. */
+/* in planes frames. */
 typedef struct szg_batch_planes_write_work {
   szg_planes_counts *counts;
   szg_split_tally *tally; /* of bytes */
   szg_planes_encoder *encoder;
   uint16_t *sizes, *lane_bits;
   uint64_t *first_words;
-  uint32_t *ticket;
-  uint64_t *leaves;
 } szg_batch_planes_write_work;
 
 typedef struct szg_batch_planes_read_work {
   uint16_t *entries;
   uint64_t *first_words;
   uint32_t *counter;
-  szg_verdict *verdict;
-  uint64_t *leaves;
 } szg_batch_planes_read_work;
 
 /* A field and its archive. */
@@ -76,6 +69,11 @@ typedef struct szg_batch_item {
   uint64_t archive_bytes;           /* the archive's room, or its size */
   const uint64_t *archive_bytes_at; /* reading: NULL, or its size, at most archive_bytes */
   szgpu_outcome *outcome;
+  uint64_t *leaves; /* of checksums */
+  union {
+    uint32_t *ticket;     /* writing; 0 at first */
+    szg_verdict *verdict; /* reading */
+  };
   union {
     szg_batch_write_work write;
     szg_batch_read_work read;
@@ -103,24 +101,19 @@ typedef struct szg_batch_class {
 void szg_batch_class_open(const szg_header *header, const szg_bound_plan *bound,
                           szg_batch_class *batch);
 
-/* Takes the work memory of a field. zeroed: memory that must be 0 before the launches. */
-void szg_batch_carve_write(szg_arena *zeroed, szg_arena *other, const szg_grid *grid,
-                           szgpu_dtype dtype, szg_batch_item *item);
-void szg_batch_carve_read(szg_arena *arena, const szg_grid *grid, szgpu_dtype dtype,
-                          szg_batch_item *item);
-
 /* Lists in device memory, [items] each. */
-typedef struct szg_batch_write_lists {
+typedef struct szg_batch_lists {
   szg_batch_item *items;
-  szg_choice_item *choices;
-  szg_tile_item *tiles;
-} szg_batch_write_lists;
-
-typedef struct szg_batch_read_lists {
-  szg_batch_item *items;
-  szg_tile_read_item *tiles;
-  szg_checksum_item *checksums;
-} szg_batch_read_lists;
+  szg_checksum_item *checksums; /* reading */
+  szg_choice_item *choices;     /* writing tile frames */
+  union {
+    void *frames;
+    szg_tile_item *tiles;
+    szg_tile_read_item *read_tiles;
+    szg_planes_write_item *planes;
+    szg_planes_read_item *read_planes;
+  };
+} szg_batch_lists;
 
 /* Items that travel to the device as a kernel's argument. */
 enum { SZG_BATCH_SENT = 24 };
@@ -129,23 +122,69 @@ typedef struct szg_batch_sent {
 } szg_batch_sent;
 static_assert(sizeof(szg_batch_sent) <= 4000, "arguments have 4 KiB");
 
-/* Puts `count` items in the lists, from `first` on. */
-szgpu_status szg_batch_send_writes_cuda(const szg_batch_sent *sent, uint32_t count, uint32_t first,
-                                        const szg_batch_write_lists *lists,
+/* How fields become frames of a kind, and back. */
+typedef struct szg_batch_kind {
+  uint32_t class_count;
+  uint32_t (*class_of)(szgpu_dtype dtype, const szg_grid *grid);
+  uint32_t most_sections;         /* of a frame */
+  size_t write_bytes, read_bytes; /* of an entry of lists.frames */
+  size_t choice_bytes;            /* of one of lists.choices; 0: it has none */
+  /* Takes what only this kind needs of an item's work memory. zeroed: memory that must be 0 before
+   * the launches. SZGPU_UNSUPPORTED: too many tiles. */
+  szgpu_status (*carve_write)(szg_arena *zeroed, szg_arena *other, const szg_grid *grid,
+                              szgpu_dtype dtype, szg_batch_item *item);
+  szgpu_status (*carve_read)(szg_arena *arena, const szg_grid *grid, szgpu_dtype dtype,
+                             szg_batch_item *item);
+  /* Puts `count` items that are to be compressed in the lists, from `first` on. */
+  szgpu_status (*send)(const szg_batch_sent *sent, uint32_t count, uint32_t first,
+                       const szg_batch_lists *lists, struct CUstream_st *stream);
+  /* Compresses a class; lists: from its first item on. */
+  szgpu_status (*write)(const szg_batch_class *batch, const szg_batch_lists *lists,
+                        struct CUstream_st *stream);
+  /* Restores a class. Checksums are verified in the stream beside. An archive that is not one of
+   * the class has the status SZGPU_OTHER_PARAMS, if it is sound as far as its headers say. */
+  szgpu_status (*read)(const szg_batch_class *batch, const szg_batch_lists *lists,
+                       const szg_side_stream *side, struct CUstream_st *stream);
+} szg_batch_kind;
+
+extern const szg_batch_kind szg_tile_batch;
+/* Lossless. A class has values of one width, or it has bytes, which each frame may treat as wider
+ * values. */
+extern const szg_batch_kind szg_planes_batch;
+
+/* ---- steps of the kinds ---- */
+
+szgpu_status szg_tile_batch_send_cuda(const szg_batch_sent *sent, uint32_t count, uint32_t first,
+                                      const szg_batch_lists *lists,
+                                      struct CUstream_st *stream) SZG_CHECKED;
+szgpu_status szg_planes_batch_send_cuda(const szg_batch_sent *sent, uint32_t count, uint32_t first,
+                                        const szg_batch_lists *lists,
                                         struct CUstream_st *stream) SZG_CHECKED;
-szgpu_status szg_batch_send_reads_cuda(const szg_batch_sent *sent, uint32_t count, uint32_t first,
-                                       const szg_batch_read_lists *lists,
+szgpu_status szg_tile_batch_write_cuda(const szg_batch_class *batch, const szg_batch_lists *lists,
                                        struct CUstream_st *stream) SZG_CHECKED;
+szgpu_status szg_planes_batch_write_cuda(const szg_batch_class *batch, const szg_batch_lists *lists,
+                                         struct CUstream_st *stream) SZG_CHECKED;
+szgpu_status szg_tile_batch_read_cuda(const szg_batch_class *batch, const szg_batch_lists *lists,
+                                      const szg_side_stream *side,
+                                      struct CUstream_st *stream) SZG_CHECKED;
+szgpu_status szg_planes_batch_read_cuda(const szg_batch_class *batch, const szg_batch_lists *lists,
+                                        const szg_side_stream *side,
+                                        struct CUstream_st *stream) SZG_CHECKED;
 
-/* Compresses a class; lists: from its first item on. */
-szgpu_status szg_batch_write_cuda(const szg_batch_class *batch, const szg_batch_write_lists *lists,
+/* ---- steps of all kinds (batch.cu) ---- */
+
+/* Puts `count` items that are to be restored in the list, from `first` on. */
+szgpu_status szg_batch_send_reads_cuda(const szg_batch_sent *sent, uint32_t count, uint32_t first,
+                                       szg_batch_item *items,
+                                       struct CUstream_st *stream) SZG_CHECKED;
+/* Verifies checksums in the stream beside, from now on. */
+szgpu_status szg_batch_verify_cuda(const szg_batch_class *batch, uint32_t most_sections,
+                                   const szg_checksum_item *checksums, const szg_side_stream *side,
+                                   struct CUstream_st *stream) SZG_CHECKED;
+/* The last steps of reading: the values of raw frames, and outcomes once checksums are verified. */
+szgpu_status szg_batch_judge_cuda(const szg_batch_class *batch, const szg_batch_item *items,
+                                  const szg_side_stream *side,
                                   struct CUstream_st *stream) SZG_CHECKED;
-
-/* Restores a class. Checksums are verified in the stream beside. An archive that is not one of the
- * class has the status SZGPU_OTHER_PARAMS, if it is sound as far as its headers say. */
-szgpu_status szg_batch_read_cuda(const szg_batch_class *batch, const szg_batch_read_lists *lists,
-                                 const szg_side_stream *side,
-                                 struct CUstream_st *stream) SZG_CHECKED;
 
 SZG_C_END
 

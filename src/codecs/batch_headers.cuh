@@ -1,4 +1,4 @@
-/* batch_headers.cuh - kernels over many archives check their headers, and tell what became of them.
+/* batch_headers.cuh - kernels over many archives check their headers.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_BATCH_HEADERS_CUH
@@ -9,8 +9,6 @@
 #include "container/header_read.cuh"
 
 namespace szg {
-
-/* ---- headers ---- */
 
 struct HeadersMemory {
   HeaderMemory headers;
@@ -117,30 +115,16 @@ __device__ __forceinline__ void each_section(const szg_frame_header &frame,
   ranges->count = frame.section_count;
 }
 
-/* ---- checksums and outcomes ---- */
-
-/* Verifies checksums in the stream beside, from now on. */
-inline szgpu_status verify_beside(const szg_batch_class *batch, uint32_t value_bytes,
-                                  uint32_t most_sections, const szg_checksum_item *checksums,
-                                  const szg_side_stream *side, cudaStream_t stream) {
-  uint64_t const most_leaves =
-      szg_checksum_leaf_count(batch->most_values * value_bytes) + most_sections;
-  SZG_TRY_CUDA(cudaEventRecord(side->fork, stream));
-  SZG_TRY_CUDA(cudaStreamWaitEvent(side->stream, side->fork, 0));
-  SZG_TRY(szg_checksum_verify_items_cuda(checksums, most_leaves, batch->item_count, side->stream));
-  SZG_TRY_CUDA(cudaEventRecord(side->join, side->stream));
-  return SZGPU_OK;
-}
-
-/* field_bytes: of the restored field. */
-__device__ __forceinline__ void judge_item(const szg_batch_item &item, const szg_verdict &verdict,
-                                           uint64_t field_bytes) {
-  uint32_t status = item.status;
-  if (status == SZGPU_OK && verdict.bad_data) status = SZGPU_BAD_DATA;
-  if (item.status == SZGPU_OK && verdict.bad_sections) status = SZGPU_BAD_CHECKSUM;
-  item.outcome->bytes = status == SZGPU_OK ? field_bytes : 0;
-  item.outcome->status = status;
-  item.outcome->reserved = 0;
+/* Notes what the headers of an item say, and that nothing is known of its sections. One thread
+ * calls. */
+__device__ __forceinline__ void note_headers(szgpu_status status, szg_batch_item *item,
+                                             szg_checksum_item *checksums) {
+  item->status = status;
+  item->raw = NULL;
+  *item->verdict = {};
+  checksums->ranges.count = 0;
+  checksums->leaves = item->leaves;
+  checksums->verdict = item->verdict;
 }
 
 } // namespace szg

@@ -20,6 +20,14 @@ enum { SZG_PART_TILES = 16 };
  * by its number. */
 enum { SZG_RUN_MASK_SIGNS = 0, SZG_RUN_MASKS = 1 + SZG_MOST_MORE_FILLS };
 
+/* What frames keep in a ctx (core/context.h), after SZG_KEPT_PARTS. */
+enum {
+  SZG_KEPT_PART_STARTS = SZG_KEPT_PARTS, /* where a frame's parts begin in its sections */
+  SZG_KEPT_KIND,                         /* of its kind: codes; grids and more */
+  SZG_KEPT_RUN_MASKS,
+  SZG_KEPT_VALUES = SZG_KEPT_RUN_MASKS + SZG_RUN_MASKS /* frames/mapped.h */
+};
+
 /* One frame being written or read, and what that works on (write.h, read.h, write_cuda.h,
  * read_cuda.h). */
 typedef struct szg_write_job szg_write_job;

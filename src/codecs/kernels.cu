@@ -86,31 +86,9 @@ __global__ void __launch_bounds__(PlainPolicy::kThreads)
   if (!agrees) verdict->bad_data = 1;
 }
 
-/* Values are handled as unsigned integers of their width. */
-template <class Bits>
-szgpu_status split(const void *values, uint64_t value_count, uint8_t *planes, unsigned blocks,
-                   cudaStream_t stream) {
-  raw_split_kernel<Bits>
-      <<<blocks, PlainPolicy::kThreads, 0, stream>>>((const Bits *)values, value_count, planes);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
-}
-
-template <class Bits>
-szgpu_status merge(const uint8_t *planes, uint64_t frame_values, uint64_t first_value,
-                   uint64_t value_count, void *values, unsigned blocks, cudaStream_t stream) {
-  raw_merge_kernel<Bits><<<blocks, PlainPolicy::kThreads, 0, stream>>>(
-      planes, frame_values, first_value, value_count, (Bits *)values);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
-}
-
 szgpu_status plain_blocks(uint64_t item_count, unsigned *blocks) {
-  int multiprocessors = 0;
-  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
-  *blocks = szg_grid_blocks(item_count, PlainPolicy::kThreads,
-                            PlainPolicy::kBlocksPerMultiprocessor * (unsigned)multiprocessors);
-  return SZGPU_OK;
+  return szg_spread_blocks(item_count, PlainPolicy::kThreads, PlainPolicy::kBlocksPerMultiprocessor,
+                           blocks);
 }
 
 } // namespace
@@ -119,11 +97,11 @@ szgpu_status szg_raw_split_cuda(const void *values, uint64_t value_count, unsign
                                 uint8_t *planes, struct CUstream_st *stream) {
   unsigned blocks = 0;
   SZG_TRY(plain_blocks(value_count, &blocks));
-  auto const split_width = width == 1   ? split<uint8_t>
-                           : width == 2 ? split<uint16_t>
-                           : width == 4 ? split<uint32_t>
-                                        : split<uint64_t>;
-  return split_width(values, value_count, planes, blocks, stream);
+  return szg_with_width(width, [&](auto bits) {
+    raw_split_kernel<<<blocks, PlainPolicy::kThreads, 0, stream>>>((const decltype(bits) *)values,
+                                                                   value_count, planes);
+    return szg_launched();
+  });
 }
 
 szgpu_status szg_raw_merge_cuda(const uint8_t *planes, uint64_t frame_values, unsigned width,
@@ -131,11 +109,11 @@ szgpu_status szg_raw_merge_cuda(const uint8_t *planes, uint64_t frame_values, un
                                 struct CUstream_st *stream) {
   unsigned blocks = 0;
   SZG_TRY(plain_blocks(value_count, &blocks));
-  auto const merge_width = width == 1   ? merge<uint8_t>
-                           : width == 2 ? merge<uint16_t>
-                           : width == 4 ? merge<uint32_t>
-                                        : merge<uint64_t>;
-  return merge_width(planes, frame_values, first_value, value_count, values, blocks, stream);
+  return szg_with_width(width, [&](auto bits) {
+    raw_merge_kernel<<<blocks, PlainPolicy::kThreads, 0, stream>>>(
+        planes, frame_values, first_value, value_count, (decltype(bits) *)values);
+    return szg_launched();
+  });
 }
 
 szgpu_status szg_values_fill_cuda(void *values, uint64_t value_count, unsigned width, uint64_t bits,
@@ -148,16 +126,14 @@ szgpu_status szg_values_fill_cuda(void *values, uint64_t value_count, unsigned w
   else
     values_fill_kernel<uint64_t>
         <<<blocks, PlainPolicy::kThreads, 0, stream>>>((uint64_t *)values, value_count, bits);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 szgpu_status szg_frame_sums_check_cuda(const szg_frame_sums *sums, const szg_tile_place *totals,
                                        uint64_t *bit_count, szg_verdict *verdict,
                                        struct CUstream_st *stream) {
   frame_sums_check_kernel<<<1, 1, 0, stream>>>(*sums, totals, bit_count, verdict);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 szgpu_status szg_tile_sums_check_cuda(const szg_tile_sums *sums, const szg_grid *grid,
@@ -167,6 +143,5 @@ szgpu_status szg_tile_sums_check_cuda(const szg_tile_sums *sums, const szg_grid 
   SZG_TRY(plain_blocks(grid->tile_count, &blocks));
   tile_sums_check_kernel<<<blocks, PlainPolicy::kThreads, 0, stream>>>(*sums, *grid, totals,
                                                                        verdict);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }

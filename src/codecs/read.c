@@ -33,7 +33,7 @@ static void pass_tile(const szg_read_job *job, uint64_t tile_index, szg_part_sta
 
 szgpu_status szg_tiles_scan(szg_read_job *job, uint64_t *stream_share) {
   uint64_t const part_count = szg_div_up(job->grid.tile_count, SZG_PART_TILES);
-  szg_buffer *const buffer = &job->reader.ctx->part_starts;
+  szg_buffer *const buffer = &job->reader.ctx->kept[SZG_KEPT_PART_STARTS];
   SZG_TRY(szg_buffer_reset(buffer, part_count * sizeof *job->starts));
   job->starts = (szg_part_start *)(void *)buffer->bytes;
   szg_part_start at = {0};

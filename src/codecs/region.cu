@@ -173,8 +173,7 @@ szgpu_status take(const TakeJob &job, const uint8_t *box, uint8_t *region, cudaS
       szg_grid_blocks(job.row_count, RegionPolicy::kWarps, RegionPolicy::kMostBlocks);
   region_take_kernel<Bits><<<blocks, RegionPolicy::kThreads, 0, stream>>>(
       job, (const Bits *)(const void *)box, (Bits *)(void *)region);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 } // namespace
@@ -188,8 +187,7 @@ szgpu_status szg_region_list_cuda(const szg_box *tiles, uint64_t z_tiles, uint64
   unsigned const blocks =
       szg_grid_blocks(job.tile_count, RegionPolicy::kThreads, RegionPolicy::kMostBlocks);
   region_list_kernel<<<blocks, RegionPolicy::kThreads, 0, stream>>>(job);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 szgpu_status szg_region_line_tiles_cuda(const szg_region *region, uint64_t tile_values,
@@ -203,8 +201,7 @@ szgpu_status szg_region_line_tiles_cuda(const szg_region *region, uint64_t tile_
                                           RegionPolicy::kMostBlocks);
   SZG_TRY_CUDA(cudaMemsetAsync(tiles, 0, sizeof *tiles, stream));
   region_line_kernel<<<blocks, RegionPolicy::kThreads, 0, stream>>>(job, tiles);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 szgpu_status szg_region_take_cuda(const szg_region *region, const szg_box *box, unsigned width,
@@ -219,14 +216,7 @@ szgpu_status szg_region_take_cuda(const szg_region *region, const szg_box *box, 
   TakeJob const job = {
       region->count[1], region->count[2], region->count[3], szg_region_row_count(region),
       batch_stride,     z_stride,         y_stride,         first};
-  switch (width) {
-    case 1:
-      return take<uint8_t>(job, box_values, region->values, stream);
-    case 2:
-      return take<uint16_t>(job, box_values, region->values, stream);
-    case 4:
-      return take<uint32_t>(job, box_values, region->values, stream);
-    default:
-      return take<uint64_t>(job, box_values, region->values, stream);
-  }
+  return szg_with_width(width, [&](auto bits) {
+    return take<decltype(bits)>(job, box_values, region->values, stream);
+  });
 }

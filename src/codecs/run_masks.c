@@ -52,7 +52,8 @@ typedef struct mask_job {
 
 static uint8_t *share_of(const szg_write_job *job, uint32_t which, uint64_t run) {
   uint64_t const runs = run_count(job->grid.value_count);
-  return job->ctx->run_masks[which].bytes + RUN_SIZE_BYTES * runs + MOST_SHARE * run;
+  return job->ctx->kept[SZG_KEPT_RUN_MASKS + which].bytes + RUN_SIZE_BYTES * runs +
+         MOST_SHARE * run;
 }
 
 static bool make_mask(const mask_job *job, const uint8_t *field, uint32_t count, uint8_t *mask) {
@@ -76,14 +77,15 @@ static szgpu_status find_part(void *job_pointer, uint64_t part, int worker) {
     const uint8_t *const field = (const uint8_t *)frame->field_values + first * width;
     bool const any = make_mask(job, field, count, mask);
     uint32_t const bytes = any ? encode_run(mask, count, share_of(frame, job->which, run)) : 0;
-    szg_store_u16(frame->ctx->run_masks[job->which].bytes + RUN_SIZE_BYTES * run, (uint16_t)bytes);
+    szg_store_u16(frame->ctx->kept[SZG_KEPT_RUN_MASKS + job->which].bytes + RUN_SIZE_BYTES * run,
+                  (uint16_t)bytes);
   }
   return SZGPU_OK;
 }
 
 static szgpu_status find_mask(szg_write_job *frame, uint32_t which) {
   uint64_t const runs = run_count(frame->grid.value_count);
-  szg_buffer *const buffer = &frame->ctx->run_masks[which];
+  szg_buffer *const buffer = &frame->ctx->kept[SZG_KEPT_RUN_MASKS + which];
   mask_job job = {frame, which};
   SZG_TRY(szg_buffer_reset(buffer, (RUN_SIZE_BYTES + MOST_SHARE) * runs));
   SZG_TRY(szg_for_parts(&frame->ctx->threads, szg_div_up(runs, PART_RUNS), 0, find_part, &job));
@@ -111,7 +113,7 @@ szgpu_status szg_run_masks_find(szg_write_job *job) {
 
 static szgpu_status write_mask(szg_write_job *job, uint32_t which, szg_writer *writer) {
   uint64_t const runs = run_count(job->grid.value_count), sizes_bytes = RUN_SIZE_BYTES * runs;
-  const uint8_t *const sizes = job->ctx->run_masks[which].bytes;
+  const uint8_t *const sizes = job->ctx->kept[SZG_KEPT_RUN_MASKS + which].bytes;
   uint64_t const masks_bytes = job->mask_bytes[which] - sizes_bytes;
   uint8_t *to;
   SZG_TRY(szg_write_copy(writer, szg_run_sizes_section(which), sizes, sizes_bytes));
@@ -138,7 +140,7 @@ szgpu_status szg_run_mask_open(szg_read_job *job, uint32_t which, szg_run_mask *
   SZG_TRY(szg_reader_map(&job->reader, szg_run_masks_section(which), &mask->shares));
   if (!mask->sizes.bytes) return SZGPU_OK;
   uint64_t const runs = run_count(mask->value_count), parts = szg_div_up(runs, PART_RUNS);
-  szg_buffer *const buffer = &job->reader.ctx->run_masks[which];
+  szg_buffer *const buffer = &job->reader.ctx->kept[SZG_KEPT_RUN_MASKS + which];
   SZG_TRY(szg_buffer_reset(buffer, parts * sizeof(uint64_t)));
   mask->part_starts = (uint64_t *)(void *)buffer->bytes;
   uint64_t bytes = 0;

@@ -185,14 +185,6 @@ uint64_t run_count_of(uint64_t value_count) {
   return (value_count + SZG_SIGN_RUN - 1) / SZG_SIGN_RUN;
 }
 
-szgpu_status blocks_for(uint64_t item_count, unsigned items_per_block, unsigned *blocks) {
-  int multiprocessors = 0;
-  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
-  *blocks = szg_grid_blocks(item_count, items_per_block,
-                            kBlocksPerMultiprocessor * (unsigned)multiprocessors);
-  return SZGPU_OK;
-}
-
 /* Where each run's share begins, as the fill masks of a line's tiles. */
 szgpu_status scan_sizes(const szg_places_cuda *places, const uint16_t *sizes, uint64_t value_count,
                         cudaStream_t stream) {
@@ -240,11 +232,10 @@ struct RaiseLaunch {
                                (uintptr_t)outer % sizeof(Together<Outer>) == 0;
     RaiseJob<Pair> const raised = {(const Inner *)rows->values, (Outer *)outer, rows->first_value,
                                    rows->value_count,           goes_together,  job->mapping.fill};
-    SZG_TRY(blocks_for(runs, 1, &blocks));
+    SZG_TRY(szg_spread_blocks(runs, 1, kBlocksPerMultiprocessor, &blocks));
     raise_kernel<Pair>
         <<<blocks, kThreads, 0, job->device->stream>>>(raised, mask, job->frame->verdict);
-    SZG_TRY_LAUNCH();
-    return SZGPU_OK;
+    return szg_launched();
   }
 };
 
@@ -265,11 +256,10 @@ szgpu_status apply_fill(const szg_read_job_cuda *job, const szg_frame_rows_cuda 
   uint64_t const first_run = rows->first_value / SZG_SIGN_RUN;
   uint64_t const runs = run_count_of(rows->first_value + rows->value_count) - first_run;
   unsigned blocks;
-  SZG_TRY(blocks_for(runs, 1, &blocks));
+  SZG_TRY(szg_spread_blocks(runs, 1, kBlocksPerMultiprocessor, &blocks));
   fill_kernel<<<blocks, kThreads, 0, job->device->stream>>>(
       (Bits *)outer, rows->first_value, rows->value_count, (Bits)fill, mask, job->frame->verdict);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 /* Codes a mask, whose bits are in its slots, and finds its bytes. A frame has at least as many
@@ -280,7 +270,7 @@ szgpu_status code_mask(const szg_write_job_cuda *job, const szg_run_mask_write_p
   const szg_outlier_write_plan_cuda *const outliers = &job->plan->outliers;
   uint64_t const value_count = job->grid.value_count, runs = run_count_of(value_count);
   unsigned blocks;
-  SZG_TRY(blocks_for(runs, 1, &blocks));
+  SZG_TRY(szg_spread_blocks(runs, 1, kBlocksPerMultiprocessor, &blocks));
   mask_code_kernel<<<blocks, kThreads, 0, device->stream>>>(value_count, plan->sizes, plan->slots);
   SZG_TRY_LAUNCH();
   SZG_TRY(scan_sizes(&outliers->places, plan->sizes, value_count, device->stream));
@@ -301,11 +291,10 @@ szgpu_status write_mask(const szg_write_job_cuda *job, uint32_t which,
   unsigned blocks;
   SZG_TRY(szg_device_copy(device, layout->at[szg_run_sizes_section(which)], plan->sizes, 2 * runs));
   SZG_TRY(scan_sizes(places, plan->sizes, job->grid.value_count, device->stream));
-  SZG_TRY(blocks_for(runs, 1, &blocks));
+  SZG_TRY(szg_spread_blocks(runs, 1, kBlocksPerMultiprocessor, &blocks));
   mask_gather_kernel<<<blocks, kThreads, 0, device->stream>>>(
       plan->sizes, places->places, plan->slots, runs, layout->at[szg_run_masks_section(which)]);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 } // namespace
@@ -386,7 +375,7 @@ szgpu_status szg_run_masks_prepare_cuda(const szg_read_job_cuda *job) {
     unsigned blocks;
     SZG_TRY(szg::scan_sizes(&job->plan->mask_places[which], mask.sizes, mask.value_count,
                             job->device->stream));
-    SZG_TRY(szg::blocks_for(runs, szg::kThreads, &blocks));
+    SZG_TRY(szg_spread_blocks(runs, szg::kThreads, szg::kBlocksPerMultiprocessor, &blocks));
     szg::mask_check_kernel<<<blocks, szg::kThreads, 0, job->device->stream>>>(mask, runs,
                                                                               job->frame->verdict);
     SZG_TRY_LAUNCH();
@@ -407,19 +396,9 @@ szgpu_status szg_fills_apply_cuda(const szg_read_job_cuda *job, const szg_frame_
     szg::RunMask const mask = szg::mask_of(job, which);
     uint64_t const fill = job->header->more_fill_bits[which - 1];
     if (!mask.sizes) continue;
-    switch (job->field_width) {
-      case 1:
-        SZG_TRY(szg::apply_fill<uint8_t>(job, rows, mask, fill, outer));
-        break;
-      case 2:
-        SZG_TRY(szg::apply_fill<uint16_t>(job, rows, mask, fill, outer));
-        break;
-      case 4:
-        SZG_TRY(szg::apply_fill<uint32_t>(job, rows, mask, fill, outer));
-        break;
-      default:
-        SZG_TRY(szg::apply_fill<uint64_t>(job, rows, mask, fill, outer));
-    }
+    SZG_TRY(szg_with_width(job->field_width, [&](auto bits) {
+      return szg::apply_fill<decltype(bits)>(job, rows, mask, fill, outer);
+    }));
     SZG_TRY(szg_device_mark(job->device, "fill values"));
   }
   return SZGPU_OK;

@@ -39,7 +39,7 @@ typedef struct szg_code_counts {
 
 /* Memory for coding a stream. */
 typedef struct szg_stream_write_plan {
-  uint16_t *codes;          /* [values of a frame], code order; the ctx has a separate buffer */
+  uint16_t *codes;          /* [values of a frame], code order; in SZG_KEPT_KIND */
   szg_code_counts *counts;  /* [threads] */
   uint32_t *tile_bits;      /* [tiles] */
   szg_linear_run *runs;     /* [parts] */
@@ -53,6 +53,9 @@ typedef struct szg_stream_write_plan {
 /* frame_grid: the largest frame, as its codes are cut into tiles. */
 void szg_stream_carve_write(szg_arena *arena, const szg_grid *frame_grid, int thread_count,
                             szg_stream_write_plan *plan);
+
+/* Bytes of the codes of the largest frame. */
+uint64_t szg_stream_codes_bytes(const szg_write_request *request);
 
 /* The first makes room for the frame's codes and sets the counts of 2 * radius symbols to zero.
  * With the second a worker counts the codes that it made. */

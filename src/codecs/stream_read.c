@@ -81,18 +81,12 @@ static szgpu_status carve_decoder(szg_read_job *job, bool takes_bytes, szg_arena
   return job->decoder->carve(arena, &stream, &input->memory);
 }
 
-/* Takes memory for codes and decoder from the ctx's buffer for codes. */
+/* Takes memory for codes and decoder in the ctx. */
 static szgpu_status open_memory(szg_read_job *job, bool takes_bytes) {
   szgpu_ctx *const ctx = job->reader.ctx;
   szg_arena arena = {0};
   SZG_TRY(carve_decoder(job, takes_bytes, &arena));
-  uint64_t const bytes = arena.used_bytes + SZG_ARENA_ALIGNMENT;
-  szgpu_status const status =
-      arena.overflowed ? SZGPU_OUT_OF_MEMORY : szg_buffer_reset(&ctx->codes, bytes);
-  if (status != SZGPU_OK)
-    return szg_fail(ctx, status, "codes and decoder need %llu bytes", (unsigned long long)bytes);
-  size_t const skip = (size_t)(-(uintptr_t)ctx->codes.bytes % SZG_ARENA_ALIGNMENT);
-  arena = (szg_arena){.base = ctx->codes.bytes + skip, .capacity_bytes = bytes - skip};
+  SZG_TRY(szg_arena_open_in(ctx, &ctx->kept[SZG_KEPT_KIND], &arena, &arena));
   return carve_decoder(job, takes_bytes, &arena);
 }
 

@@ -37,11 +37,18 @@ void szg_stream_carve_write(szg_arena *arena, const szg_grid *frame_grid, int th
   }
 }
 
+uint64_t szg_stream_codes_bytes(const szg_write_request *request) {
+  return request->frame_grid.value_count * sizeof(uint16_t);
+}
+
 /* ---- counting ---- */
 
 szgpu_status szg_stream_begin(szg_write_job *job, uint32_t radius) {
   uint32_t const symbol_count = 2 * radius;
-  SZG_TRY(szg_codes_open(job->ctx, job->grid.value_count, &job->plan->stream.codes));
+  szg_buffer *const codes = &job->ctx->kept[SZG_KEPT_KIND];
+  SZG_TRY(szg_ctx_make_room(job->ctx, codes, job->grid.value_count * sizeof(uint16_t),
+                            "room for codes"));
+  job->plan->stream.codes = (uint16_t *)(void *)codes->bytes;
   for (int i = 0; i < job->ctx->threads.count; i++) {
     szg_code_counts *const counts = &job->plan->stream.counts[i];
     memset(counts->totals, 0, symbol_count * sizeof *counts->totals);
@@ -195,4 +202,4 @@ szgpu_status szg_stream_write(szg_write_job *job, szg_writer *writer, const szg_
   return write_sequence_codes(job, writer, szg_sequence_count(bit_count));
 }
 
-void szg_stream_release(szg_write_job *job) { szg_buffer_release(&job->ctx->codes); }
+void szg_stream_release(szg_write_job *job) { szg_buffer_release(&job->ctx->kept[SZG_KEPT_KIND]); }

@@ -115,25 +115,21 @@ szgpu_status szg_checksum_verify_cuda(const szg_checksum_ranges *ranges,
                                       const szg_summed_leaves *summed, uint64_t *leaves,
                                       szg_verdict *verdict, struct CUstream_st *stream) {
   assert(ranges->count <= SZG_SECTION_KIND_COUNT);
-  int multiprocessors = 0;
-  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
-  unsigned const blocks = szg::tree_blocks(szg::all_leaves_of(ranges), multiprocessors);
+  unsigned blocks = 0;
+  SZG_TRY(szg::tree_blocks(szg::all_leaves_of(ranges), &blocks));
   szg::ranges_verify_kernel<<<blocks, szg::TreePolicy::kThreads, 0, stream>>>(*ranges, *summed,
                                                                               leaves, verdict);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 szgpu_status szg_checksum_verify_items_cuda(const szg_checksum_item *items, uint64_t most_leaves,
                                             uint32_t item_count, struct CUstream_st *stream) {
-  int multiprocessors = 0;
-  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
-  unsigned const useful = szg::tree_blocks(most_leaves, multiprocessors);
-  unsigned const most_blocks = (unsigned)multiprocessors * szg::VerifyPolicy::kBlocks;
-  dim3 const blocks(szg_blocks_each(useful, most_blocks, item_count), item_count);
+  unsigned useful = 0;
+  dim3 blocks;
+  SZG_TRY(szg::tree_blocks(most_leaves, &useful));
+  SZG_TRY(szg_spread_items(useful, szg::VerifyPolicy::kBlocks, item_count, &blocks));
   szg::items_verify_kernel<<<blocks, szg::TreePolicy::kThreads, 0, stream>>>(items);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 szgpu_status szg_checksum_seal_cuda(const szg_checksum_ranges *ranges,
@@ -145,11 +141,9 @@ szgpu_status szg_checksum_seal_cuda(const szg_checksum_ranges *ranges,
   memcpy(host.header, host_header, 8 * (szg::kTableWord + ranges->count * szg::kEntryWords));
   host.is_padded = !held_bytes;
   if (held_bytes) memcpy(host.held_bytes, held_bytes, ranges->count * sizeof *held_bytes);
-  int multiprocessors = 0;
-  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
-  unsigned const blocks = szg::tree_blocks(szg::all_leaves_of(ranges), multiprocessors);
+  unsigned blocks = 0;
+  SZG_TRY(szg::tree_blocks(szg::all_leaves_of(ranges), &blocks));
   szg::frame_seal_kernel<<<blocks, szg::TreePolicy::kThreads, 0, stream>>>(
       *ranges, *summed, host, leaves, ticket, (uint64_t *)frame_header);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }

@@ -34,8 +34,8 @@ __host__ __device__ inline uint64_t leaf_count_of(uint64_t byte_count) {
 }
 
 /* Blocks for that many leaves: one each, until the multiprocessors are full. */
-inline unsigned tree_blocks(uint64_t leaf_count, int multiprocessors) {
-  return szg_grid_blocks(leaf_count, 1, (unsigned)multiprocessors * TreePolicy::kBlocks);
+inline szgpu_status tree_blocks(uint64_t leaf_count, unsigned *blocks) {
+  return szg_spread_blocks(leaf_count, 1, TreePolicy::kBlocks, blocks);
 }
 
 /* ---- leaves ---- */

@@ -36,6 +36,12 @@ void szg_header_note_frame(szg_header *header, const szg_frame_header *frame) {
   if (frame->kind == SZG_FRAME_LEVELS) header->has_levels = true;
 }
 
+void szg_header_add_notes(const szg_header *other, szg_header *header) {
+  header->has_planes |= other->has_planes;
+  header->has_plane_words |= other->has_plane_words;
+  header->has_levels |= other->has_levels;
+}
+
 /* What follows the frame table. */
 static void write_more(const szg_header *header, uint8_t *more) {
   if (header->has_limits) {

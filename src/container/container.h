@@ -13,6 +13,14 @@
 
 SZG_C_BEGIN
 
+/* What readers and writers keep in a ctx (core/context.h). */
+enum {
+  SZG_KEPT_PACKED,   /* a section under zstd */
+  SZG_KEPT_LEAVES,   /* of a checksum tree */
+  SZG_KEPT_SECTIONS, /* of the frame being read, if not as stored */
+  SZG_KEPT_PARTS = SZG_KEPT_SECTIONS + SZG_SECTION_KIND_COUNT /* codecs/frame.h */
+};
+
 typedef struct szg_header {
   szgpu_shape shape;
   szgpu_mode mode;
@@ -121,6 +129,8 @@ SZG_CHECKED SZG_HD bool szg_header_bytes(const szg_header *header, uint64_t *hea
 
 /* Updates the archive's header with what one of its frames implies. */
 void szg_header_note_frame(szg_header *header, const szg_frame_header *frame);
+/* Adds what another header notes of frames of the same archive. */
+void szg_header_add_notes(const szg_header *other, szg_header *header);
 
 /* Writes szg_header_bytes bytes; frame_bytes becomes the frame table. */
 void szg_header_write(const szg_header *header, const uint64_t *frame_bytes, uint8_t *bytes);

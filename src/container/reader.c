@@ -15,16 +15,16 @@ static szgpu_status check_section(szg_reader *reader, const szg_section *section
   szgpu_ctx *const ctx = reader->ctx;
   uint64_t const padded_bytes = szg_align_up(section->stored_bytes, SZG_ALIGNMENT);
   uint64_t const leaf_bytes = szg_checksum_leaf_count(padded_bytes) * sizeof(uint64_t);
-  SZG_TRY(szg_buffer_reset(&ctx->leaves, leaf_bytes + 1));
+  SZG_TRY(szg_buffer_reset(&ctx->kept[SZG_KEPT_LEAVES], leaf_bytes + 1));
   uint64_t checksum;
   SZG_TRY(szg_checksum_tree(&ctx->threads, stored, padded_bytes,
-                            (uint64_t *)(void *)ctx->leaves.bytes, &checksum));
+                            (uint64_t *)(void *)ctx->kept[SZG_KEPT_LEAVES].bytes, &checksum));
   SZG_REQUIRE(checksum == section->checksum, SZGPU_BAD_CHECKSUM);
   return SZGPU_OK;
 }
 
 void szg_reader_make_room(szg_reader *reader, uint64_t values_bytes) {
-  szg_buffer *const sections = reader->ctx->sections;
+  szg_buffer *const sections = &reader->ctx->kept[SZG_KEPT_SECTIONS];
   uint64_t bytes = 0;
   for (uint32_t kind = 0; kind < SZG_SECTION_KIND_COUNT; kind++)
     bytes += sections[kind].capacity_bytes;
@@ -69,7 +69,7 @@ static szgpu_status fail_section(szg_reader *reader, uint32_t kind, szgpu_status
 /* Checks a section under zstd and undoes that, in the ctx's memory. */
 static szgpu_status unpack(szg_reader *reader, const szg_section *section, const uint8_t *stored,
                            szg_loaded *loaded) {
-  szg_buffer *const raw = &reader->ctx->sections[section->kind];
+  szg_buffer *const raw = &reader->ctx->kept[SZG_KEPT_SECTIONS + section->kind];
   SZG_TRY(check_section(reader, section, stored));
   SZG_TRY(szg_buffer_reset(raw, section->raw_bytes + 1));
   *loaded = (szg_loaded){raw->bytes, section->raw_bytes};
@@ -80,7 +80,7 @@ static szgpu_status unpack(szg_reader *reader, const szg_section *section, const
 static szgpu_status copy_section(szg_reader *reader, const szg_section *section,
                                  const uint8_t *stored, szg_loaded *loaded) {
   uint64_t const padded_bytes = szg_align_up(section->stored_bytes, SZG_ALIGNMENT);
-  szg_buffer *const copy = &reader->ctx->sections[section->kind];
+  szg_buffer *const copy = &reader->ctx->kept[SZG_KEPT_SECTIONS + section->kind];
   SZG_TRY(szg_buffer_reset(copy, padded_bytes));
   szg_copy_once(copy->bytes, stored, padded_bytes);
   SZG_TRY(check_section(reader, section, copy->bytes));
@@ -120,7 +120,7 @@ szgpu_status szg_reader_map(szg_reader *reader, uint32_t kind, szg_loaded *mappe
 
 szgpu_status szg_reader_load_front(szg_reader *reader, uint32_t kind, const szg_loaded *mapped,
                                    uint64_t byte_count, const uint8_t **front) {
-  szg_buffer *const copy = &reader->ctx->sections[kind];
+  szg_buffer *const copy = &reader->ctx->kept[SZG_KEPT_SECTIONS + kind];
   assert(byte_count <= mapped->byte_count);
   *front = mapped->bytes;
   if (mapped->bytes == copy->bytes) return SZGPU_OK; /* it was under zstd */

@@ -57,19 +57,21 @@ szgpu_status szg_writer_end_section(szg_writer *writer, uint32_t kind, uint64_t 
         kind == SZG_SECTION_BITSTREAM || kind == SZG_SECTION_RAW || kind == SZG_SECTION_PLANE_WORDS;
     bool pays;
     SZG_TRY(szg_zstd_compress(&ctx->threads, writer->zstd_level, bytes, raw_bytes,
-                              is_main ? writer->frame->value_count : 0, &ctx->packed, &pays));
+                              is_main ? writer->frame->value_count : 0, &ctx->kept[SZG_KEPT_PACKED],
+                              &pays));
     if (pays) {
-      memcpy(bytes, ctx->packed.bytes, ctx->packed.used_bytes);
+      memcpy(bytes, ctx->kept[SZG_KEPT_PACKED].bytes, ctx->kept[SZG_KEPT_PACKED].used_bytes);
       section.codec = SZG_CODEC_ZSTD;
-      section.stored_bytes = ctx->packed.used_bytes;
+      section.stored_bytes = ctx->kept[SZG_KEPT_PACKED].used_bytes;
     }
   }
   uint64_t const padded_bytes = szg_align_up(section.stored_bytes, SZG_ALIGNMENT);
   memset(bytes + section.stored_bytes, 0, padded_bytes - section.stored_bytes);
   uint64_t const leaf_bytes = szg_checksum_leaf_count(padded_bytes) * sizeof(uint64_t);
-  SZG_TRY(szg_buffer_reset(&ctx->leaves, leaf_bytes + 1));
+  SZG_TRY(szg_buffer_reset(&ctx->kept[SZG_KEPT_LEAVES], leaf_bytes + 1));
   SZG_TRY(szg_checksum_tree(&ctx->threads, bytes, padded_bytes,
-                            (uint64_t *)(void *)ctx->leaves.bytes, &section.checksum));
+                            (uint64_t *)(void *)ctx->kept[SZG_KEPT_LEAVES].bytes,
+                            &section.checksum));
   writer->used_bytes += padded_bytes;
   writer->frame->sections[writer->frame->section_count++] = section;
   return SZGPU_OK;

@@ -8,13 +8,9 @@
 
 /* Calls the function for each buffer of the ctx. */
 static void visit_buffers(szgpu_ctx *ctx, void (*visit)(szgpu_ctx *, szg_buffer *)) {
-  szg_buffer *const buffers[] = {&ctx->arena,       &ctx->codes,   &ctx->packed, &ctx->leaves,
-                                 &ctx->part_starts, &ctx->slab,    &ctx->levels, &ctx->head,
-                                 &ctx->plain,       &ctx->recoded, &ctx->mapped, &ctx->unedited,
-                                 &ctx->ring};
-  for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) visit(ctx, buffers[i]);
-  for (int i = 0; i < SZG_SECTION_KIND_COUNT; i++) visit(ctx, &ctx->sections[i]);
-  for (int i = 0; i <= SZG_MOST_MORE_FILLS; i++) visit(ctx, &ctx->run_masks[i]);
+  visit(ctx, &ctx->arena);
+  visit(ctx, &ctx->ring);
+  for (int i = 0; i < SZG_KEPT_ROOM; i++) visit(ctx, &ctx->kept[i]);
 }
 
 static void set_account(szgpu_ctx *ctx, szg_buffer *buffer) { buffer->account = &ctx->account; }
@@ -39,13 +35,18 @@ szgpu_status szg_fail(szgpu_ctx *ctx, szgpu_status status, const char *format, .
   return status;
 }
 
+szgpu_status szg_ctx_make_room(szgpu_ctx *ctx, szg_buffer *buffer, uint64_t bytes,
+                               const char *what) {
+  szgpu_status const status = szg_buffer_reset(buffer, bytes);
+  if (status == SZGPU_OK) return SZGPU_OK;
+  return szg_fail(ctx, status, "%s of %llu bytes is needed", what, (unsigned long long)bytes);
+}
+
 szgpu_status szg_arena_open_in(szgpu_ctx *ctx, szg_buffer *buffer, const szg_arena *measured,
                                szg_arena *arena) {
   uint64_t const bytes = measured->used_bytes + SZG_ARENA_ALIGNMENT;
-  szgpu_status const status =
-      measured->overflowed ? SZGPU_OUT_OF_MEMORY : szg_buffer_reset(buffer, bytes);
-  if (status != SZGPU_OK)
-    return szg_fail(ctx, status, "a workspace of %llu bytes is needed", (unsigned long long)bytes);
+  if (measured->overflowed) return szg_fail(ctx, SZGPU_OUT_OF_MEMORY, "no memory is that large");
+  SZG_TRY(szg_ctx_make_room(ctx, buffer, bytes, "a workspace"));
   uint8_t *const base = buffer->bytes;
   size_t const misalignment = (uintptr_t)base % SZG_ARENA_ALIGNMENT;
   size_t const skip = misalignment ? SZG_ARENA_ALIGNMENT - misalignment : 0;
@@ -55,14 +56,4 @@ szgpu_status szg_arena_open_in(szgpu_ctx *ctx, szg_buffer *buffer, const szg_are
 
 szgpu_status szg_arena_open(szgpu_ctx *ctx, const szg_arena *measured, szg_arena *arena) {
   return szg_arena_open_in(ctx, &ctx->arena, measured, arena);
-}
-
-szgpu_status szg_codes_open(szgpu_ctx *ctx, uint64_t value_count, uint16_t **codes) {
-  uint64_t const bytes = value_count * sizeof **codes; /* at most half of the values' bytes */
-  szgpu_status const status = szg_buffer_reset(&ctx->codes, bytes);
-  if (status != SZGPU_OK)
-    return szg_fail(ctx, status, "room for codes of %llu bytes is needed",
-                    (unsigned long long)bytes);
-  *codes = (uint16_t *)(void *)ctx->codes.bytes;
-  return SZGPU_OK;
 }

@@ -4,7 +4,6 @@
 #ifndef SZG_CONTEXT_H
 #define SZG_CONTEXT_H
 
-#include "container/format.h"
 #include "core/arena.h"
 #include "core/device.h"
 #include "core/environment.h"
@@ -12,6 +11,11 @@
 #include "core/threads.h"
 
 SZG_C_BEGIN
+
+/* Buffers that the folders above keep in a ctx. Each numbers its own, SZG_KEPT_..., after those of
+ * the folder below it: container.h of container, frame.h of codecs, mapped.h of frames, pipeline.h
+ * of pipeline. */
+enum { SZG_KEPT_ROOM = 64 };
 
 struct szgpu_ctx {
   szgpu_options options;
@@ -21,22 +25,11 @@ struct szgpu_ctx {
   bool is_busy;               /* a call has it; accessed atomically */
   fenv_t callers_environment; /* of floating point, during a call */
   szg_threads threads;
-  szg_buffer arena;                              /* workspace of the running call */
-  szg_buffer codes;                              /* of the frame being compressed */
-  szg_buffer packed;                             /* a section under zstd */
-  szg_buffer leaves;                             /* of a checksum tree */
-  szg_buffer sections[SZG_SECTION_KIND_COUNT];   /* of the frame being read, if not as stored */
-  szg_buffer part_starts;                        /* where a frame's parts begin in its sections */
-  szg_buffer run_masks[1 + SZG_MOST_MORE_FILLS]; /* of a frame's values */
-  szg_buffer unedited; /* the same as `mapped`, if that has lost something */
-  szg_buffer slab;     /* tiles that a slab cuts */
-  szg_buffer levels;   /* of a levels frame: grids and more */
-  szg_buffer mapped;   /* values of a frame in the type that is coded */
+  szg_buffer arena; /* workspace of the running call */
+  szg_buffer kept[SZG_KEPT_ROOM];
   bool has_device, is_device_given_up;
   szg_device device;
-  szg_buffer head;           /* of an archive on the device: header, frame headers */
-  szg_buffer plain, recoded; /* archives between the device and zstd */
-  szg_buffer ring;           /* of a stream: frames on their way */
+  szg_buffer ring; /* of a stream: frames on their way */
   bool is_ring_pinned;
   char error[320];
   char note[400]; /* an error and what it is about */
@@ -51,6 +44,10 @@ void szg_ctx_release_buffers(szgpu_ctx *ctx);
 szgpu_status szg_fail(szgpu_ctx *ctx, szgpu_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4))) SZG_CHECKED;
 
+/* szg_buffer_reset for a buffer of the ctx. what: for the error, as in "room for codes". */
+szgpu_status szg_ctx_make_room(szgpu_ctx *ctx, szg_buffer *buffer, uint64_t bytes,
+                               const char *what) SZG_CHECKED;
+
 /* Resizes the ctx's arena as measured and returns it for a second run of the layout. */
 szgpu_status szg_arena_open(szgpu_ctx *ctx, const szg_arena *measured,
                             szg_arena *arena) SZG_CHECKED;
@@ -58,9 +55,6 @@ szgpu_status szg_arena_open(szgpu_ctx *ctx, const szg_arena *measured,
 /* The same in another buffer of the ctx. */
 szgpu_status szg_arena_open_in(szgpu_ctx *ctx, szg_buffer *buffer, const szg_arena *measured,
                                szg_arena *arena) SZG_CHECKED;
-
-/* Room for a frame's codes, in a buffer of the ctx that can be released before the arena. */
-szgpu_status szg_codes_open(szgpu_ctx *ctx, uint64_t value_count, uint16_t **codes) SZG_CHECKED;
 
 SZG_C_END
 

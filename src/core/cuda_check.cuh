@@ -38,7 +38,8 @@ inline szgpu_status szg_status_of_cuda(cudaError_t error) {
     if (szg_cuda_error != cudaSuccess) return szg_status_of_cuda(szg_cuda_error); \
   } while (0)
 
-/* After each launch. */
+/* After each launch: one of the two. */
+inline szgpu_status szg_launched() { return szg_status_of_cuda(cudaPeekAtLastError()); }
 #define SZG_TRY_LAUNCH() SZG_TRY_CUDA(cudaPeekAtLastError())
 
 /* Blocks for a kernel whose threads stride over count items. */
@@ -61,6 +62,33 @@ inline szgpu_status szg_multiprocessor_count(int *count) {
   SZG_TRY_CUDA(cudaGetDevice(&device));
   SZG_TRY_CUDA(cudaDeviceGetAttribute(count, cudaDevAttrMultiProcessorCount, device));
   return SZGPU_OK;
+}
+
+/* Blocks for a kernel whose threads stride over count items: up to `each` for a multiprocessor. */
+inline szgpu_status szg_spread_blocks(uint64_t item_count, unsigned items_per_block, unsigned each,
+                                      unsigned *blocks) {
+  int multiprocessors = 0;
+  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
+  *blocks = szg_grid_blocks(item_count, items_per_block, each * (unsigned)multiprocessors);
+  return SZGPU_OK;
+}
+
+/* The same for each of item_count items: those that one item has work for, as szg_blocks_each. */
+inline szgpu_status szg_spread_items(uint64_t useful, unsigned each, unsigned item_count,
+                                     dim3 *blocks) {
+  int multiprocessors = 0;
+  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
+  *blocks = dim3(szg_blocks_each(useful, each * (unsigned)multiprocessors, item_count), item_count);
+  return SZGPU_OK;
+}
+
+/* Calls function(an unsigned integer of that width) for values of 1, 2, 4 or 8 bytes. */
+template <class Function>
+auto szg_with_width(uint64_t bytes, Function function) {
+  return bytes == 1   ? function(uint8_t())
+         : bytes == 2 ? function(uint16_t())
+         : bytes == 4 ? function(uint32_t())
+                      : function(uint64_t());
 }
 
 /* Shared memory that one block can have at most. */

@@ -43,8 +43,7 @@ static szgpu_status probe(const szg_device *device) {
                                       device->index));
   SZG_REQUIRE(shared_bytes >= SZG_LEAST_SHARED_BYTES, SZGPU_NO_DEVICE);
   probe_kernel<<<1, 1, 0, device->stream>>>();
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 static szgpu_status open_sides(szg_device *device) {
@@ -269,8 +268,7 @@ szgpu_status szg_device_bring_both(szg_device *device, szg_brought first, szg_br
                                    uint32_t *told) {
   if (told) szg_device_expect(told, 1);
   bytes_bring_kernel<<<1, BringPolicy::kThreads, 0, device->stream>>>(first, second, told);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 void szg_device_expect(uint32_t *told, uint32_t count) {

@@ -12,22 +12,15 @@ namespace {
 
 enum { MOST_EVENTS = SZG_STAGING_MOST_WORKERS * SZG_STAGING_PIECES };
 
-/* Neither pinned nor a device's. */
-bool is_ordinary(const void *pointer) {
+/* Memory that the runtime does not know is ordinary: neither pinned nor a device's. */
+cudaMemoryType memory_of(const void *pointer) {
   cudaPointerAttributes attributes;
-  if (cudaPointerGetAttributes(&attributes, pointer) == cudaSuccess)
-    return attributes.type == cudaMemoryTypeUnregistered;
-  cudaGetLastError(); /* memory that the runtime does not know */
-  return true;
+  if (cudaPointerGetAttributes(&attributes, pointer) == cudaSuccess) return attributes.type;
+  cudaGetLastError();
+  return cudaMemoryTypeUnregistered;
 }
 
-bool is_device_memory(const void *pointer) {
-  cudaPointerAttributes attributes;
-  if (cudaPointerGetAttributes(&attributes, pointer) == cudaSuccess)
-    return attributes.type == cudaMemoryTypeDevice;
-  cudaGetLastError();
-  return false;
-}
+bool is_device_memory(const void *pointer) { return memory_of(pointer) == cudaMemoryTypeDevice; }
 
 int worker_count_of(const szg_threads *threads) {
   return threads->count < SZG_STAGING_MOST_WORKERS ? threads->count : SZG_STAGING_MOST_WORKERS;
@@ -113,7 +106,9 @@ szgpu_status open_events(szg_staging *staging) {
 bool szg_staging_suits(const szg_threads *threads, const void *to, const void *from,
                        uint64_t byte_count) {
   if (!threads || threads->count < 2 || byte_count < SZG_STAGING_LEAST_BYTES) return false;
-  return (is_ordinary(from) && is_device_memory(to)) || (is_device_memory(from) && is_ordinary(to));
+  cudaMemoryType const source = memory_of(from), target = memory_of(to);
+  return (source == cudaMemoryTypeUnregistered && target == cudaMemoryTypeDevice) ||
+         (source == cudaMemoryTypeDevice && target == cudaMemoryTypeUnregistered);
 }
 
 bool szg_staging_open(szg_staging *staging, szg_account *account, const szg_threads *threads) {

@@ -5,8 +5,7 @@
 
 #include "codecs/planes/top_plane_frame.h"
 #include "codecs/run_masks.h"
-#include "codecs/simple/constant.h"
-#include "codecs/simple/raw.h"
+#include "codecs/simple/simple.h"
 #include "frames/mapped.h"
 
 const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT] = {
@@ -22,7 +21,7 @@ const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT] = {
             .write = szg_constant_frame_write,
             .open = szg_constant_frame_open,
             .restore = szg_constant_frame_restore,
-            .has_level = szg_constant_frame_has_level,
+            .require_level = szg_constant_frame_require_level,
         },
     [SZG_KIND_LINEAR] =
         {
@@ -32,7 +31,10 @@ const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT] = {
             .is_sound = szg_linear_frame_is_sound,
             .rules = szg_linear_frame_rules,
             .serves = szg_linear_frame_serves,
+            .traits = SZG_KIND_HAS_RADIUS | SZG_KIND_HAS_GAPS | SZG_KIND_HIDES_STRAYS,
+            .passes = 2, /* values to codes, codes to bits */
             .suits = szg_linear_frame_suits,
+            .write_buffer_bytes = szg_stream_codes_bytes,
             .carve_write = szg_linear_frame_carve_write,
             .write = szg_linear_frame_write,
             .carve_read = szg_linear_frame_carve_read,
@@ -48,13 +50,14 @@ const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT] = {
             .rules = szg_levels_frame_rules,
             .describe = szg_levels_frame_describe,
             .serves = szg_levels_frame_serves,
+            .traits = SZG_KIND_INTERPOLATES,
             .suits = szg_levels_frame_suits,
             .write_buffer_bytes = szg_levels_write_fixed_bytes,
             .write = szg_levels_frame_write,
             .carve_read = szg_levels_frame_carve_read,
             .open = szg_levels_frame_open,
             .restore = szg_levels_frame_restore,
-            .has_level = szg_levels_frame_has_level,
+            .require_level = szg_levels_frame_require_level,
         },
     [SZG_KIND_TILE] =
         {
@@ -65,6 +68,7 @@ const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT] = {
             .rules = szg_tile_frame_rules,
             .describe = szg_tile_frame_describe,
             .serves = szg_tile_frame_serves,
+            .traits = SZG_KIND_HAS_RAW_OUTLIERS,
             .suits = szg_tile_frame_suits,
             .carve_write = szg_tile_frame_carve_write,
             .write = szg_tile_frame_write,
@@ -81,6 +85,9 @@ const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT] = {
             .rules = szg_top_plane_frame_rules,
             .describe = szg_top_plane_frame_describe,
             .serves = szg_top_plane_frame_serves,
+            .traits = SZG_KIND_HAS_GAPS,
+            .passes = 3, /* values are split, coded and stored */
+            .write_buffer_bytes = szg_stream_codes_bytes,
             .carve_write = szg_top_plane_frame_carve_write,
             .write = szg_top_plane_frame_write,
             .carve_read = szg_top_plane_frame_carve_read,
@@ -141,6 +148,22 @@ void szg_write_plan_carve(szg_arena *arena, const szg_write_request *request,
     const szg_frame_kind *const row = &szg_frame_kinds[kind];
     if (row->carve_write && row->serves(request)) row->carve_write(arena, request, plan);
   }
+}
+
+uint32_t szg_kinds_traits(const szg_write_request *request) {
+  uint32_t traits = 0;
+  for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++)
+    if (szg_frame_kinds[kind].serves(request)) traits |= szg_frame_kinds[kind].traits;
+  return traits;
+}
+
+uint32_t szg_kinds_passes(const szg_write_request *request) {
+  uint32_t most = 1;
+  for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++) {
+    const szg_frame_kind *const row = &szg_frame_kinds[kind];
+    if (row->passes > most && row->serves(request)) most = row->passes;
+  }
+  return most;
 }
 
 uint64_t szg_write_buffer_bytes(const szg_write_request *request) {

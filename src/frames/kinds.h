@@ -7,11 +7,9 @@
 #ifndef SZG_KINDS_H
 #define SZG_KINDS_H
 
-#include "codecs/frame.h"
+#include "codecs/kind.h"
 #include "codecs/read.h"
-#include "codecs/rules.h"
 #include "codecs/write.h"
-#include "container/writer.h"
 
 SZG_C_BEGIN
 
@@ -27,53 +25,6 @@ enum {
   SZG_KIND_COUNT
 };
 
-/* What both backends know about a kind, and its steps on the CPU. A NULL step has nothing to do. */
-typedef struct szg_frame_kind {
-  const char *name; /* in listings */
-
-  /* ---- an archive's frame ---- */
-
-  /* The kind in its header. Two kinds may share one if they never occur in the same archive. */
-  uint32_t header_kind; /* SZG_FRAME_* */
-  /* Its values are the field's, bit for bit, not those that a mapping leads to. */
-  bool is_of_field;
-  /* Whether the archive may have such frames. */
-  bool (*may_occur)(const szg_header *archive);
-  /* Whether the header's other fields agree with the archive's. */
-  bool (*is_sound)(const szg_frame_facts *facts);
-  /* Which sections it may have. */
-  void (*rules)(const szg_frame_facts *facts, szg_section_rules *rules);
-  /* What a listing says about it, in addition to what it says about all frames. */
-  void (*describe)(const szg_frame_facts *facts, szgpu_frame_info *info);
-
-  /* ---- compression ---- */
-
-  /* Whether a compression with this request may write such frames. */
-  bool (*serves)(const szg_write_request *request);
-  /* Whether it is worth trying on values with this bound (NULL: lossless). */
-  bool (*suits)(const szg_bound_plan *bound);
-  /* Takes the memory of `write`. */
-  /* Bytes that writing takes in a buffer of the ctx's for the kind, except for what grows with the
-   * values; NULL: none. */
-  uint64_t (*write_buffer_bytes)(const szg_write_request *request);
-  void (*carve_write)(szg_arena *arena, const szg_write_request *request, szg_write_plan *plan);
-  /* Writes job's values as the writer's next frame and fills in its header, or leaves *is_written
-   * false if the frame would be no smaller than its values; the caller then tries the next kind. */
-  szgpu_status (*write)(szg_write_job *job, szg_writer *writer, szg_frame_header *frame,
-                        bool *is_written);
-
-  /* ---- decompression ---- */
-
-  /* Takes the memory of the other steps. */
-  void (*carve_read)(szg_arena *arena, const szg_read_request *request, szg_read_plan *plan);
-  /* Loads the frame's sections and makes the tables that decoding needs. */
-  szgpu_status (*open)(szg_read_job *job);
-  /* Restores the rows, or the region, that the job names. */
-  szgpu_status (*restore)(szg_read_job *job);
-  /* Whether regions of this level, above 0, can be restored. NULL: none can. */
-  bool (*has_level)(const szg_frame_facts *facts, uint32_t level);
-} szg_frame_kind;
-
 extern const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT];
 
 /* The row of a frame with this header; SZG_KIND_COUNT: no such row. */
@@ -83,10 +34,13 @@ uint32_t szg_kind_of(const szg_header *archive, const szg_frame_header *frame);
 bool szg_kind_is_tried(uint32_t kind, const szg_write_request *request,
                        const szg_bound_plan *bound);
 
+/* The traits of all kinds that serve such a compression, and the most passes of one. */
+uint32_t szg_kinds_traits(const szg_write_request *request);
+uint32_t szg_kinds_passes(const szg_write_request *request);
+
 /* Takes the memory of a compression. */
 void szg_write_plan_carve(szg_arena *arena, const szg_write_request *request, szg_write_plan *plan);
-/* The most that a kind takes in buffers of the ctx's for kinds, except for what grows with the
- * values. */
+/* The most that a kind takes in SZG_KEPT_KIND, except for grids. */
 uint64_t szg_write_buffer_bytes(const szg_write_request *request);
 
 /* Compresses job's values as the writer's next frame, and updates the archive's header as its kind

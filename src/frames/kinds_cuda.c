@@ -4,8 +4,7 @@
 #include "frames/kinds_cuda.h"
 
 #include "codecs/run_masks.h"
-#include "codecs/simple/constant.h"
-#include "codecs/simple/raw.h"
+#include "codecs/simple/simple.h"
 #include "frames/mapped.h"
 
 #include <assert.h>
@@ -104,6 +103,10 @@ const szg_frame_kind_cuda szg_frame_kinds_cuda[SZG_KIND_COUNT] = {
             .reads_in_part = true,
         },
 };
+
+const szg_batch_kind *szg_batch_kind_of(bool is_lossless) {
+  return is_lossless ? &szg_planes_batch : &szg_tile_batch;
+}
 
 /* ---- compression ---- */
 

@@ -4,64 +4,17 @@
 #ifndef SZG_KINDS_CUDA_H
 #define SZG_KINDS_CUDA_H
 
+#include "codecs/batch.h"
 #include "codecs/read_cuda.h"
 #include "codecs/write_cuda.h"
 #include "frames/kinds.h"
 
 SZG_C_BEGIN
 
-/* A kind's steps. Its other properties are in szg_frame_kinds. A NULL step has nothing to do.
- * Carving runs twice, first on an arena that only measures. */
-typedef struct szg_frame_kind_cuda {
-  /* ---- compression ---- */
-
-  /* Takes device memory that must be zero when work on a frame begins; other device memory; pinned
-   * memory. */
-  szgpu_status (*carve_zeroed)(szg_arena *arena, const szg_write_request *request,
-                               szg_write_plan_cuda *plan);
-  szgpu_status (*carve_write)(szg_arena *arena, const szg_write_request *request,
-                              szg_write_plan_cuda *plan);
-  void (*carve_write_pinned)(szg_arena *arena, const szg_write_request *request,
-                             szg_write_plan_cuda *plan);
-  /* Writes the frame and gives its size in layout->frame_bytes, or leaves *is_written false if the
-   * frame would be no smaller than its values. SZGPU_CAPACITY: it does not fit; nothing is written
-   * beyond the capacity. */
-  szgpu_status (*write)(szg_write_job_cuda *job, szg_frame_layout_cuda *layout, bool *is_written);
-
-  /* ---- decompression ---- */
-
-  /* The first states what reading the frame needs. The second states what reading any frame of such
-   * a compression may need, for szgpu_reserve; NULL: it takes nothing for that. */
-  void (*size_read)(const szg_read_frame_cuda *frame, szg_read_sizes_cuda *sizes);
-  void (*size_reserve)(const szg_write_request *request, szg_read_sizes_cuda *sizes);
-  /* Takes device memory and pinned memory of these sizes. */
-  szgpu_status (*carve_read)(szg_arena *arena, const szg_read_sizes_cuda *sizes,
-                             szg_read_plan_cuda *plan);
-  void (*carve_read_pinned)(szg_arena *arena, const szg_read_sizes_cuda *sizes,
-                            szg_read_plan_cuda *plan);
-  /* Each puts kernels in the stream. First the tables from the codebook; */
-  szgpu_status (*open)(const szg_read_job_cuda *job);
-  /* then the work that all rows share; */
-  szgpu_status (*prepare)(const szg_read_job_cuda *job);
-  /* then values of rows, called once per group of rows. */
-  szgpu_status (*restore)(const szg_read_job_cuda *job, const szg_frame_rows_cuda *rows);
-  /* Which leaves of a section's checksum `restore` has the sums of, if it is called once, for all
-   * rows; range: the kind of the section. NULL: none. */
-  szg_summed_leaves (*sum)(const szg_read_job_cuda *job);
-  /* Whether `restore` can narrow these rows itself (rows->is_narrow); NULL: never. */
-  bool (*narrows)(const szg_read_job_cuda *job, const szg_frame_rows_cuda *rows);
-  /* Regions: what `restore_region` restores for frame->region, and the most tiles that it lists at
-   * once. False, or NULL: whole rows, by `prepare` and `restore`. */
-  bool (*find_region)(const szg_read_frame_cuda *frame, szg_box *box, uint64_t *tile_count);
-  /* After `open`: restores the region's values, at least, into plan->region.values. */
-  szgpu_status (*restore_region)(const szg_read_job_cuda *job);
-  /* Regions do not read the whole of bulk sections, so these are not checked. */
-  bool reads_in_part;
-  /* Words of the bitstream may arrive on the device as late as the `restore` of their tiles. */
-  bool takes_words_late;
-} szg_frame_kind_cuda;
-
 extern const szg_frame_kind_cuda szg_frame_kinds_cuda[SZG_KIND_COUNT];
+
+/* How calls that only put work in a stream code their frames. */
+const szg_batch_kind *szg_batch_kind_of(bool is_lossless);
 
 /* Takes the device memory and pinned memory of a compression. */
 szgpu_status szg_write_plan_carve_cuda(szg_arena *arena, const szg_write_request *request,

@@ -10,7 +10,7 @@ enum { PART_VALUES = 1 << 16 };
 /* Values on their way, in either direction. */
 typedef struct mapped_job {
   const szg_mapping *mapping;
-  const szg_missing *missing;      /* writing: what is edited */
+  const szg_missing *missing;      /* writing: what is edited; NULL: values are widened */
   const szg_read_job *frame;       /* reading */
   const szg_mapped_target *target; /* reading */
   const uint8_t *from;
@@ -22,13 +22,18 @@ static uint64_t part_values(const mapped_job *job, uint64_t part) {
   return szg_min_u64(PART_VALUES, job->value_count - part * PART_VALUES);
 }
 
+/* Leads a part to its inner values; if values are missing, makes these, which are there, look as if
+ * the field had no more than a fill value. */
 static szgpu_status widen_part(void *job_pointer, uint64_t part, int worker) {
   (void)worker;
   const mapped_job *const job = job_pointer;
-  uint64_t const first = part * PART_VALUES;
-  szg_values_to_inner(job->mapping, job->from + first * szg_dtype_bytes(job->mapping->outer),
-                      part_values(job, part),
-                      job->to + first * szg_dtype_bytes(job->mapping->inner));
+  uint64_t const first = part * PART_VALUES, count = part_values(job, part);
+  const uint8_t *const from = job->from + first * szg_dtype_bytes(job->mapping->outer);
+  uint8_t *const to = job->to + first * szg_dtype_bytes(job->mapping->inner);
+  if (job->missing)
+    szg_missing_edit(job->missing, job->mapping, from, count, to);
+  else
+    szg_values_to_inner(job->mapping, from, count, to);
   return SZGPU_OK;
 }
 
@@ -39,18 +44,6 @@ static szgpu_status narrow_part(void *job_pointer, uint64_t part, int worker) {
   szg_values_to_outer(job->mapping, job->from + first * szg_dtype_bytes(job->mapping->inner),
                       part_values(job, part),
                       job->to + first * szg_dtype_bytes(job->mapping->outer));
-  return SZGPU_OK;
-}
-
-/* Makes the coded values of a part look as if the field had no more than a fill value. from: the
- * field's values. */
-static szgpu_status edit_part(void *job_pointer, uint64_t part, int worker) {
-  (void)worker;
-  const mapped_job *const job = job_pointer;
-  uint64_t const first = part * PART_VALUES;
-  szg_missing_edit(job->missing, job->mapping,
-                   job->from + first * szg_dtype_bytes(job->mapping->outer), part_values(job, part),
-                   job->to + first * szg_dtype_bytes(job->mapping->inner));
   return SZGPU_OK;
 }
 
@@ -135,10 +128,7 @@ szg_quantizer szg_quantizer_of_header(const szg_header *header) {
 
 szgpu_status szg_mapped_open(szgpu_ctx *ctx, const szg_mapping *mapping, uint64_t value_count) {
   uint64_t const bytes = value_count * szg_dtype_bytes(mapping->inner);
-  szgpu_status const status = szg_buffer_reset(&ctx->mapped, bytes);
-  if (status == SZGPU_OK) return SZGPU_OK;
-  return szg_fail(ctx, status, "room for wider values of %llu bytes is needed",
-                  (unsigned long long)bytes);
+  return szg_ctx_make_room(ctx, &ctx->kept[SZG_KEPT_INNER], bytes, "room for wider values");
 }
 
 /* Sets job->exact_values, and edits the values in the ctx's buffer. */
@@ -146,10 +136,10 @@ static szgpu_status edit_values(szg_write_job *job) {
   const szg_missing *const missing = &job->bound->missing;
   uint64_t const value_count = job->grid.value_count;
   uint64_t const bytes = value_count * szg_dtype_bytes(job->mapping.inner);
-  uint8_t *const values = job->ctx->mapped.bytes;
+  uint8_t *const values = job->ctx->kept[SZG_KEPT_INNER].bytes;
   if (szg_is_mapped(&job->mapping) && missing->has_valid) {
-    SZG_TRY(szg_buffer_reset(&job->ctx->unedited, bytes));
-    job->exact_values = memcpy(job->ctx->unedited.bytes, values, bytes);
+    SZG_TRY(szg_buffer_reset(&job->ctx->kept[SZG_KEPT_UNEDITED], bytes));
+    job->exact_values = memcpy(job->ctx->kept[SZG_KEPT_UNEDITED].bytes, values, bytes);
   }
   if (!szg_is_mapped(&job->mapping)) memcpy(values, job->field_values, bytes);
   mapped_job edited = {.mapping = &job->mapping,
@@ -158,7 +148,7 @@ static szgpu_status edit_values(szg_write_job *job) {
                        .to = values,
                        .value_count = value_count};
   job->values = values;
-  return szg_for_parts(&job->ctx->threads, szg_div_up(value_count, PART_VALUES), 0, edit_part,
+  return szg_for_parts(&job->ctx->threads, szg_div_up(value_count, PART_VALUES), 0, widen_part,
                        &edited);
 }
 
@@ -166,13 +156,13 @@ static szgpu_status edit_values(szg_write_job *job) {
 static szgpu_status map_values(szg_write_job *job) {
   uint64_t const value_count = job->grid.value_count;
   if (job->bound->has_inner_values) {
-    job->values = job->ctx->mapped.bytes;
+    job->values = job->ctx->kept[SZG_KEPT_INNER].bytes;
     return SZGPU_OK;
   }
   SZG_TRY(szg_mapped_open(job->ctx, &job->mapping, value_count));
   mapped_job widened = {.mapping = &job->mapping,
                         .from = job->field_values,
-                        .to = job->ctx->mapped.bytes,
+                        .to = job->ctx->kept[SZG_KEPT_INNER].bytes,
                         .value_count = value_count};
   job->values = widened.to;
   return szg_for_parts(&job->ctx->threads, szg_div_up(value_count, PART_VALUES), 0, widen_part,
@@ -207,7 +197,7 @@ szgpu_status szg_mapped_begin_read(szg_read_job *job, szg_mapped_target *target)
     SZG_TRY(szg_run_mask_open(job, which, &target->masks[which]));
   if (!szg_is_mapped(&target->mapping)) return SZGPU_OK;
   SZG_TRY(szg_mapped_open(ctx, &target->mapping, target->value_count));
-  target->region.values = job->values = ctx->mapped.bytes;
+  target->region.values = job->values = ctx->kept[SZG_KEPT_INNER].bytes;
   if (job->region) job->region = &target->region;
   return SZGPU_OK;
 }
@@ -218,7 +208,7 @@ szgpu_status szg_mapped_end_read(const szg_read_job *job, const szg_mapped_targe
   mapped_job way = {.mapping = &target->mapping,
                     .frame = job,
                     .target = target,
-                    .from = ctx->mapped.bytes,
+                    .from = ctx->kept[SZG_KEPT_INNER].bytes,
                     .to = target->values,
                     .value_count = target->value_count};
   bool const is_log = target->mapping.kind == SZG_MAPPING_LOG;

@@ -15,6 +15,13 @@
 
 SZG_C_BEGIN
 
+/* Buffers of a ctx, after those of codecs/frame.h. */
+enum {
+  SZG_KEPT_INNER = SZG_KEPT_VALUES, /* values of a frame in the type that is coded */
+  SZG_KEPT_UNEDITED,                /* the same, if the former have lost something */
+  SZG_KEPT_CALLS                    /* pipeline/pipeline.h */
+};
+
 /* Room in the ctx for a frame's inner values. */
 szgpu_status szg_mapped_open(szgpu_ctx *ctx, const szg_mapping *mapping,
                              uint64_t value_count) SZG_CHECKED;

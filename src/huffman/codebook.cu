@@ -285,6 +285,5 @@ szgpu_status szg_decode_book_build_cuda(const uint8_t *section, uint64_t section
                                         szg_verdict *verdict, struct CUstream_st *stream) {
   book_build_kernel<<<1, BookPolicy::kThreads, 0, stream>>>(section, section_bytes, symbol_count,
                                                             book, verdict);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }

@@ -136,8 +136,7 @@ szgpu_status szg_sequences_place_cuda(const szg_gap_decoder_cuda *places,
       (unsigned)((sequence_count + ClassPolicy::kThreads - 1) / ClassPolicy::kThreads);
   sequences_class_kernel<<<blocks, ClassPolicy::kThreads, 0, stream>>>(
       sequence_codes, sequence_count, places->class_sequences, places->class_counts);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 szgpu_status szg_decode_gap_cuda(const szg_gap_decoder_cuda *decoder,

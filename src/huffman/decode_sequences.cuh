@@ -251,8 +251,7 @@ szgpu_status launch_class(const DecodeCall<Side> &call, unsigned number) {
   kernel<<<blocks, teams * SequencePolicy::kTeamThreads, memory_bytes, call.stream>>>(
       call.side, call.places->sequence_first_codes, list, call.book,
       static_cast<typename Output::Unit *>(call.codes), call.verdict);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 template <class Entry, class Output, class Side>

@@ -386,8 +386,7 @@ szgpu_status launch_encoder(const EncodeJob &job, const szg_grid &grid, unsigned
   SZG_TRY_LAUNCH();
   if (!job.output.gaps) return SZGPU_OK;
   side_data_pack_kernel<<<pack_blocks, Side::kThreads, 0, stream>>>(job, grid.value_count);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 } // namespace

@@ -115,13 +115,11 @@ szgpu_status szg_histogram_cuda(const uint16_t *codes, uint64_t code_count, cons
                                 uint64_t *counts, struct CUstream_st *stream) {
   typedef HistogramPolicy Policy;
   if (code_count == 0) return SZGPU_OK;
-  int processor_count = 0;
-  SZG_TRY(szg_multiprocessor_count(&processor_count));
-  unsigned const blocks = szg_grid_blocks(code_count, Policy::kThreads * kOctet,
-                                          (unsigned)processor_count * Policy::kBlocksPerProcessor);
+  unsigned blocks = 0;
+  SZG_TRY(szg_spread_blocks(code_count, Policy::kThreads * kOctet, Policy::kBlocksPerProcessor,
+                            &blocks));
   assert(code_count / blocks < UINT32_MAX / 2); /* a block's counters must not overflow */
   codes_count_kernel<<<blocks, Policy::kThreads, 0, stream>>>(
       codes, code_count, radius, reinterpret_cast<unsigned long long *>(counts));
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }

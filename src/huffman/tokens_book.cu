@@ -216,6 +216,5 @@ szgpu_status szg_tokens_books_make_cuda(const szg_tokens_book_facts *facts, uint
   szg::tokens_lengths_kernel<<<lengths, szg::MergePolicy::kThreads, 0, stream>>>(job);
   SZG_TRY_LAUNCH();
   szg::tokens_tables_kernel<<<tables, szg::TablesPolicy::kThreads, 0, stream>>>(job);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }

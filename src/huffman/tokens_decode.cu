@@ -67,8 +67,7 @@ szgpu_status decode(const DecodeJob &job, cudaStream_t stream) {
   unsigned const blocks =
       szg_grid_blocks(tile_count, DecodePolicy::kWarps, DecodePolicy::kMostBlocks);
   tokens_decode_kernel<Code><<<blocks, DecodePolicy::kThreads, 0, stream>>>(job);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 } // namespace

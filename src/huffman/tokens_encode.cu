@@ -187,8 +187,7 @@ szgpu_status encode(const EncodeJob &job, cudaStream_t stream) {
       job.work.sizes, job.work.first_words, tile_count);
   SZG_TRY_LAUNCH();
   tokens_write_kernel<Code><<<blocks, EncodePolicy::kThreads, 0, stream>>>(job);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 } // namespace

@@ -174,6 +174,5 @@ szgpu_status szg_tokens_open_cuda(const szg_tokens_input_cuda *inputs, uint32_t 
   job.verdict = verdict;
   dim3 const blocks(szg::Words::blocks(most_tiles) + szg::OpenPolicy::kTableBlocks, input_count);
   szg::tokens_open_kernel<<<blocks, szg::OpenPolicy::kThreads, 0, stream>>>(job);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }

@@ -318,11 +318,7 @@ __global__ void __launch_bounds__(OutlierPolicy::kThreads)
 
 /* Blocks that together fill the device, but no more than the grid has tiles. */
 static szgpu_status count_blocks(const szg_grid *grid, unsigned *block_count) {
-  int processor_count = 0;
-  SZG_TRY(szg_multiprocessor_count(&processor_count));
-  *block_count = szg_grid_blocks(grid->tile_count, 1,
-                                 OutlierPolicy::kBlocksPerProcessor * (unsigned)processor_count);
-  return SZGPU_OK;
+  return szg_spread_blocks(grid->tile_count, 1, OutlierPolicy::kBlocksPerProcessor, block_count);
 }
 
 template <class Rule>
@@ -368,8 +364,7 @@ szgpu_status szg_marks_measure_cuda(const szg_marked_frame_cuda *frame, uint16_t
   return with_rule(frame, [&](auto marked) -> szgpu_status {
     marks_measure_kernel<<<block_count, OutlierPolicy::kThreads, 0, stream>>>(marked, exact,
                                                                               fill_mask_bytes);
-    SZG_TRY_LAUNCH();
-    return SZGPU_OK;
+    return szg_launched();
   });
 }
 
@@ -382,8 +377,7 @@ szgpu_status szg_marks_write_cuda(const szg_marked_frame_cuda *frame, const szg_
     typedef decltype(marked.rule) Rule;
     marks_write_kernel<<<block_count, OutlierPolicy::kThreads, 0, stream>>>(
         marked, places, exact_mask, (typename Rule::Value *)exact_values, fill_mask);
-    SZG_TRY_LAUNCH();
-    return SZGPU_OK;
+    return szg_launched();
   });
 }
 
@@ -395,8 +389,7 @@ static szgpu_status apply(const szg_outlier_input_cuda *input, void *values, uin
   Window<Bits> const window = {(Bits *)values, first_value, value_count};
   outliers_apply_kernel<Bits>
       <<<block_count, OutlierPolicy::kThreads, 0, stream>>>(*input, *input->grid, window, verdict);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 szgpu_status szg_outlier_apply_cuda(const szg_outlier_input_cuda *input, void *values,

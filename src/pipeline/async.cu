@@ -5,62 +5,41 @@
  * of axes, or, without a bound, of one width. Each class then takes one sequence of launches,
  * however many items it has.
  */
-#include "codecs/planes/batch.h"
 #include "core/cuda_check.cuh"
+#include "frames/kinds_cuda.h"
 #include "pipeline/async.h"
 #include "pipeline/cuda.h"
 
 namespace {
 
-enum { MOST_AXES = 3 }; /* that tiles extend over */
-/* Under a bound: types by axes. Without: bytes, and values of 1, 2, 4 and 8 bytes. */
-enum { BOUNDED_CLASSES = 2 * MOST_AXES, LOSSLESS_CLASSES = 5 };
-
 /* A call and its memory. */
 struct AsyncCall : szg_async_call {
-  szg_batch_write_lists write_lists;
-  szg_batch_read_lists read_lists;
-  szg_planes_batch_write_lists planes_write_lists;
-  szg_planes_batch_read_lists planes_read_lists;
+  const szg_batch_kind *kind;
+  szg_batch_lists lists;
   szg_arena zeroed, other; /* of all items */
   uint32_t sent_items;
 
   explicit AsyncCall(const szg_async_call &call)
       : szg_async_call(call),
-        write_lists{},
-        read_lists{},
-        planes_write_lists{},
-        planes_read_lists{},
+        kind(szg_batch_kind_of(call.params->mode == SZGPU_MODE_LOSSLESS)),
+        lists{},
         zeroed{},
         other{},
         sent_items(0) {}
 
-  bool is_lossless() const { return params->mode == SZGPU_MODE_LOSSLESS; }
+  size_t frame_bytes() const { return writes ? kind->write_bytes : kind->read_bytes; }
 };
 
 /* ---- classes ---- */
-
-uint32_t axes_of(const szg_grid &grid) { return grid.tile_z > 1 ? 3 : grid.tile_y > 1 ? 2 : 1; }
 
 szg_grid grid_of(const szgpu_async_item &item) {
   return szg_grid_of_dims(item.shape.dims, item.shape.ndim);
 }
 
-uint32_t class_count(const AsyncCall &call) {
-  return call.is_lossless() ? LOSSLESS_CLASSES : BOUNDED_CLASSES;
-}
-
-uint32_t class_of(const AsyncCall &call, const szgpu_async_item &item, const szg_grid &grid) {
-  if (!call.is_lossless()) return (uint32_t)item.shape.dtype * MOST_AXES + axes_of(grid) - 1;
-  if (item.shape.dtype == SZGPU_U8) return 0;
-  uint32_t number = 1;
-  for (uint64_t width = szg_dtype_bytes(item.shape.dtype); width > 1; width /= 2) number++;
-  return number;
-}
-
 bool is_aligned(const szgpu_async_item &item, const szg_grid &grid) {
   return (uintptr_t)item.field % 16 == 0 &&
-         (axes_of(grid) == 1 || grid.x_extent * szg_dtype_bytes(item.shape.dtype) % 16 == 0);
+         ((grid.tile_z == 1 && grid.tile_y == 1) ||
+          grid.x_extent * szg_dtype_bytes(item.shape.dtype) % 16 == 0);
 }
 
 /* Adds an item to what a class knows of all of them. */
@@ -75,43 +54,30 @@ void note_item(const szgpu_async_item &item, const szg_grid &grid, szg_batch_cla
 
 /* ---- memory ---- */
 
-template <class List>
-void take_list(szg_arena *arena, const AsyncCall &call, List **list) {
-  *list = (List *)szg_arena_take(arena, call.item_count, sizeof(List));
-}
-
 /* The lists of all items. */
 void carve_lists(szg_arena *arena, AsyncCall *call) {
-  if (call->is_lossless() && call->writes) {
-    take_list(arena, *call, &call->planes_write_lists.items);
-    take_list(arena, *call, &call->planes_write_lists.planes);
-  } else if (call->is_lossless()) {
-    take_list(arena, *call, &call->planes_read_lists.items);
-    take_list(arena, *call, &call->planes_read_lists.planes);
-    take_list(arena, *call, &call->planes_read_lists.checksums);
-  } else if (call->writes) {
-    take_list(arena, *call, &call->write_lists.items);
-    take_list(arena, *call, &call->write_lists.choices);
-    take_list(arena, *call, &call->write_lists.tiles);
-  } else {
-    take_list(arena, *call, &call->read_lists.items);
-    take_list(arena, *call, &call->read_lists.tiles);
-    take_list(arena, *call, &call->read_lists.checksums);
-  }
+  uint64_t const count = call->item_count;
+  szg_batch_lists *const lists = &call->lists;
+  lists->items = (szg_batch_item *)szg_arena_take(arena, count, sizeof *lists->items);
+  lists->frames = szg_arena_take(arena, count, call->frame_bytes());
+  if (call->writes)
+    lists->choices = (szg_choice_item *)szg_arena_take(arena, count, call->kind->choice_bytes);
+  else
+    lists->checksums = (szg_checksum_item *)szg_arena_take(arena, count, sizeof *lists->checksums);
 }
 
 szgpu_status carve_item(AsyncCall *call, const szgpu_async_item &item, const szg_grid &grid,
                         szg_batch_item *carved) {
   szgpu_dtype const dtype = item.shape.dtype;
-  if (call->is_lossless())
-    return call->writes
-               ? szg_planes_batch_carve_write(&call->zeroed, &call->other, &grid, dtype, carved)
-               : szg_planes_batch_carve_read(&call->other, &grid, dtype, carved);
-  if (call->writes)
-    szg_batch_carve_write(&call->zeroed, &call->other, &grid, dtype, carved);
-  else
-    szg_batch_carve_read(&call->other, &grid, dtype, carved);
-  return SZGPU_OK;
+  uint64_t const leaves = szg_checksum_leaf_count(grid.value_count * szg_dtype_bytes(dtype)) +
+                          call->kind->most_sections;
+  carved->leaves = (uint64_t *)szg_arena_take(&call->other, leaves, sizeof *carved->leaves);
+  if (!call->writes) {
+    carved->verdict = (szg_verdict *)szg_arena_take(&call->other, 1, sizeof *carved->verdict);
+    return call->kind->carve_read(&call->other, &grid, dtype, carved);
+  }
+  carved->ticket = (uint32_t *)szg_arena_take(&call->zeroed, 1, sizeof *carved->ticket);
+  return call->kind->carve_write(&call->zeroed, &call->other, &grid, dtype, carved);
 }
 
 /* The pieces of a call's workspace, in their order. */
@@ -164,15 +130,10 @@ szgpu_status take_workspace(szgpu_ctx *ctx, AsyncCall *call) {
 /* The next part of the items, which go from `first` of the lists on. */
 szgpu_status send(const AsyncCall &call, const szg_batch_sent &sent, uint32_t count,
                   uint32_t first) {
-  cudaStream_t const stream = call.stream;
   if (count == 0) return SZGPU_OK;
-  if (call.is_lossless())
-    return call.writes ? szg_planes_batch_send_writes_cuda(&sent, count, first,
-                                                           &call.planes_write_lists, stream)
-                       : szg_planes_batch_send_reads_cuda(&sent, count, first,
-                                                          &call.planes_read_lists, stream);
-  return call.writes ? szg_batch_send_writes_cuda(&sent, count, first, &call.write_lists, stream)
-                     : szg_batch_send_reads_cuda(&sent, count, first, &call.read_lists, stream);
+  return call.writes
+             ? call.kind->send(&sent, count, first, &call.lists, call.stream)
+             : szg_batch_send_reads_cuda(&sent, count, first, call.lists.items, call.stream);
 }
 
 szgpu_status make_item(AsyncCall *call, const szgpu_async_item &item, const szg_grid &grid,
@@ -198,7 +159,7 @@ szgpu_status send_class(AsyncCall *call, uint32_t number, szg_batch_class *batch
   for (uint32_t i = 0; i < call->item_count; i++) {
     const szgpu_async_item &item = call->items[i];
     szg_grid const grid = grid_of(item);
-    if (class_of(*call, item, grid) != number) continue;
+    if (call->kind->class_of(item.shape.dtype, &grid) != number) continue;
     note_item(item, grid, batch);
     SZG_TRY(make_item(call, item, grid, &sent.items[pending++]));
     if (pending < SZG_BATCH_SENT) continue;
@@ -211,50 +172,36 @@ szgpu_status send_class(AsyncCall *call, uint32_t number, szg_batch_class *batch
 }
 
 /* Works on a class that begins with item `first` of the lists. */
-szgpu_status run_bounded(const AsyncCall &call, uint32_t first, const szg_side_stream *side,
-                         szg_batch_class *batch) {
+szgpu_status run_class(const AsyncCall &call, uint32_t first, const szg_side_stream *side,
+                       szg_batch_class *batch) {
+  bool const is_bounded = call.params->mode != SZGPU_MODE_LOSSLESS;
   szg_bound_plan bound;
   szgpu_shape const shape = {batch->dtype, 0, {}};
   szg_mapping const mapping = szg_mapping_of(call.params->mode, batch->dtype);
-  SZG_TRY(szg_call_declared_bound(call.params, &mapping, &bound));
-  szg_header const header = szg_call_header(call.params, &shape, &batch->widest, &bound);
-  szg_batch_class_open(&header, &bound, batch);
+  if (is_bounded) SZG_TRY(szg_call_declared_bound(call.params, &mapping, &bound));
+  const szg_bound_plan *const known = is_bounded ? &bound : NULL;
+  szg_header const header = szg_call_header(call.params, &shape, &batch->widest, known);
+  szg_batch_class_open(&header, known, batch);
+  szg_batch_lists lists = call.lists;
+  lists.items += first;
+  lists.frames = (uint8_t *)lists.frames + first * call.frame_bytes();
   if (call.writes) {
-    const szg_batch_write_lists &all = call.write_lists;
-    szg_batch_write_lists const lists = {all.items + first, all.choices + first, all.tiles + first};
-    return szg_batch_write_cuda(batch, &lists, call.stream);
+    lists.choices += first;
+    return call.kind->write(batch, &lists, call.stream);
   }
-  const szg_batch_read_lists &all = call.read_lists;
-  szg_batch_read_lists const lists = {all.items + first, all.tiles + first, all.checksums + first};
-  return szg_batch_read_cuda(batch, &lists, side, call.stream);
-}
-
-szgpu_status run_lossless(const AsyncCall &call, uint32_t first, const szg_side_stream *side,
-                          szg_batch_class *batch) {
-  szgpu_shape const shape = {batch->dtype, 0, {}};
-  szg_header const header = szg_call_header(call.params, &shape, &batch->widest, NULL);
-  szg_batch_class_open(&header, NULL, batch);
-  if (call.writes) {
-    const szg_planes_batch_write_lists &all = call.planes_write_lists;
-    szg_planes_batch_write_lists const lists = {all.items + first, all.planes + first};
-    return szg_planes_batch_write_cuda(batch, &lists, call.stream);
-  }
-  const szg_planes_batch_read_lists &all = call.planes_read_lists;
-  szg_planes_batch_read_lists const lists = {all.items + first, all.planes + first,
-                                             all.checksums + first};
-  return szg_planes_batch_read_cuda(batch, &lists, side, call.stream);
+  lists.checksums += first;
+  return call.kind->read(batch, &lists, side, call.stream);
 }
 
 szgpu_status run(szgpu_ctx *ctx, AsyncCall *call) {
   const szg_side_stream *const side = &ctx->device.sides[SZG_SIDE_CHECKS];
   SZG_TRY(take_workspace(ctx, call));
-  for (uint32_t number = 0; number < class_count(*call); number++) {
+  for (uint32_t number = 0; number < call->kind->class_count; number++) {
     uint32_t const first = call->sent_items;
     szg_batch_class batch = {};
     SZG_TRY(send_class(call, number, &batch));
     if (batch.item_count == 0) continue;
-    SZG_TRY(call->is_lossless() ? run_lossless(*call, first, side, &batch)
-                                : run_bounded(*call, first, side, &batch));
+    SZG_TRY(run_class(*call, first, side, &batch));
   }
   return SZGPU_OK;
 }

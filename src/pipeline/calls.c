@@ -7,6 +7,7 @@
 
 #include "huffman/decoders/decoders.h"
 #include "pipeline/backend.h"
+#include "pipeline/pipeline.h"
 #include "values/mapping.h"
 
 enum { MOST_ZSTD_LEVEL = 19 };
@@ -99,8 +100,9 @@ static szgpu_status check_declared(szgpu_ctx *ctx, const szgpu_params *params) {
   if (params->mode != SZGPU_MODE_ABS)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
                     "a greatest magnitude is for absolute bounds only: leave it out");
-  if (params->raw_outliers &&
-      (params->layout != SZGPU_LAYOUT_TILE || params->predictor != SZGPU_PREDICTOR_LORENZO))
+  uint32_t const traits =
+      szg_call_traits(params) & (SZG_KIND_HAS_RAW_OUTLIERS | SZG_KIND_INTERPOLATES);
+  if (params->raw_outliers && traits != SZG_KIND_HAS_RAW_OUTLIERS)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
                     "raw_outliers is for the tile layout and the predictor lorenzo");
   return SZGPU_OK;
@@ -138,6 +140,7 @@ static szgpu_status check_params(szgpu_ctx *ctx, const szgpu_params *params) {
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "source has unknown bits: 0x%x", params->source);
   if (params->layout > SZGPU_LAYOUT_TILE)
     return szg_fail(ctx, SZGPU_UNSUPPORTED, "there is no layout %d", (int)params->layout);
+  uint32_t const traits = szg_call_traits(params);
   if (params->mode == SZGPU_MODE_LOSSLESS) SZG_TRY(check_lossless(ctx, params));
   if (params->mode != SZGPU_MODE_LOSSLESS && !szg_is_positive(params->bound))
     return szg_fail(ctx, SZGPU_BAD_BOUND, "the bound is %g", params->bound);
@@ -146,14 +149,13 @@ static szgpu_status check_params(szgpu_ctx *ctx, const szgpu_params *params) {
                     params->bound);
   if (params->radius && (params->radius < SZG_MIN_RADIUS || params->radius > SZG_MAX_RADIUS))
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a radius of %u is not in 2 .. 32768", params->radius);
-  if (params->radius && params->layout != SZGPU_LAYOUT_LINEAR)
+  if (params->radius && !(traits & SZG_KIND_HAS_RADIUS))
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a radius is for the linear layout only");
-  if (params->without_gaps && params->layout != SZGPU_LAYOUT_LINEAR)
+  if (params->without_gaps && !(traits & SZG_KIND_HAS_GAPS))
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "only the linear layout has a gap array to leave out");
   if (params->predictor > SZGPU_PREDICTOR_INTERPOLATION)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "there is no predictor %d", (int)params->predictor);
-  if (params->predictor == SZGPU_PREDICTOR_INTERPOLATION &&
-      (params->layout != SZGPU_LAYOUT_TILE || params->mode == SZGPU_MODE_LOSSLESS))
+  if (params->predictor == SZGPU_PREDICTOR_INTERPOLATION && !(traits & SZG_KIND_INTERPOLATES))
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
                     "interpolation is for the tile layout and modes with a bound");
   if (params->zstd_level < 0 || params->zstd_level > MOST_ZSTD_LEVEL)

@@ -17,14 +17,12 @@
 
 static bool is_lossless(const szgpu_params *params) { return params->mode == SZGPU_MODE_LOSSLESS; }
 
-/* What progress counts: values to codes, codes to bits (in one pass in the tile layout), bits
- * through zstd. Lossless: values coded and stored (in one pass in the tile layout; else split,
- * coded and stored), coded and stored planes through zstd. */
-static uint64_t progress_values(const szg_grid *grid, const szgpu_params *params) {
-  int const linear_passes = is_lossless(params) ? 3 : 2;
-  int const passes = params->layout == SZGPU_LAYOUT_LINEAR ? linear_passes : 1;
-  int const zstd_passes = is_lossless(params) ? 2 : 1;
-  return grid->value_count * (uint64_t)(params->zstd_level ? passes + zstd_passes : passes);
+/* What progress counts: the passes of the kinds of frame, and bits through zstd, or, if lossless,
+ * coded and stored planes. */
+static uint64_t progress_values(const szg_grid *grid, const szg_write_request *request,
+                                int zstd_level) {
+  uint32_t const zstd_passes = request->is_lossless ? 2 : 1;
+  return grid->value_count * (szg_kinds_passes(request) + (zstd_level ? zstd_passes : 0));
 }
 
 /* Whether the call wants values to be looked at one by one: what is missing is more than a fill
@@ -34,19 +32,30 @@ static bool asks_for_missing(const szgpu_params *params) {
          (params->more_fill_count || params->has_valid || params->keep & SZGPU_KEEP_MISSING);
 }
 
-szg_write_request szg_call_request(const szgpu_ctx *ctx, const szgpu_params *params,
-                                   szgpu_dtype dtype, const szg_grid *grid) {
-  uint64_t const frame_rows = szg_frame_rows(grid, dtype, params->mode, params->frame_rows);
+/* What decides which kinds of frame serve the call. */
+static szg_write_request request_of_params(const szgpu_params *params) {
   return (szg_write_request){.layout = params->layout,
                              .predictor = params->predictor,
                              .is_lossless = is_lossless(params),
                              .raw_outliers = params->raw_outliers != 0,
-                             .may_edit = asks_for_missing(params),
-                             .mapping = szg_mapping_of_params(params, dtype),
-                             .dtype = szg_mapping_of_params(params, dtype).inner,
-                             .frame_grid = szg_grid_of_rows(grid, frame_rows),
-                             .frame_count = szg_div_up(grid->row_extent, frame_rows),
-                             .thread_count = ctx->threads.count};
+                             .may_edit = asks_for_missing(params)};
+}
+
+uint32_t szg_call_traits(const szgpu_params *params) {
+  szg_write_request const request = request_of_params(params);
+  return szg_kinds_traits(&request);
+}
+
+szg_write_request szg_call_request(const szgpu_ctx *ctx, const szgpu_params *params,
+                                   szgpu_dtype dtype, const szg_grid *grid) {
+  uint64_t const frame_rows = szg_frame_rows(grid, dtype, params->mode, params->frame_rows);
+  szg_write_request request = request_of_params(params);
+  request.mapping = szg_mapping_of_params(params, dtype);
+  request.dtype = request.mapping.inner;
+  request.frame_grid = szg_grid_of_rows(grid, frame_rows);
+  request.frame_count = szg_div_up(grid->row_extent, frame_rows);
+  request.thread_count = ctx->threads.count;
+  return request;
 }
 
 bool szg_max_archive_bytes(const szg_grid *grid, size_t value_bytes, uint64_t frame_count,
@@ -87,11 +96,11 @@ static bool keeps_range(const szgpu_params *params) {
   return params->mode != SZGPU_MODE_ABS || params->keep & SZGPU_KEEP_RANGE || params->has_valid;
 }
 
-/* An absolute bound asks for no range: only the margin of the step depends on the values. A linear
- * frame keeps what strays as escapes, and would not tell. */
+/* An absolute bound asks for no range: only the margin of the step depends on the values, and
+ * frames tell if it was too small. */
 static bool needs_no_range(const szgpu_params *params) {
-  return params->mode == SZGPU_MODE_ABS && params->layout == SZGPU_LAYOUT_TILE &&
-         !params->has_fill && !keeps_range(params) && !asks_for_missing(params);
+  return params->mode == SZGPU_MODE_ABS && !params->has_fill && !keeps_range(params) &&
+         !asks_for_missing(params) && !(szg_call_traits(params) & SZG_KIND_HIDES_STRAYS);
 }
 
 bool szg_call_has_declared_bound(const szgpu_params *params, const szg_mapping *mapping) {
@@ -202,7 +211,7 @@ szg_header szg_call_header(const szgpu_params *params, const szgpu_shape *shape,
       .mode = params->mode,
       .layout = params->layout,
       .source = params->source,
-      .has_gaps = params->layout == SZGPU_LAYOUT_LINEAR && !params->without_gaps,
+      .has_gaps = szg_call_traits(params) & SZG_KIND_HAS_GAPS && !params->without_gaps,
       .frame_rows = frame_rows,
       .frame_count = szg_div_up(grid->row_extent, frame_rows),
   };
@@ -287,7 +296,7 @@ static szgpu_status write_archive(const compress_call *call, compress_plan *plan
   szgpu_ctx *const ctx = call->ctx;
   szg_writer writer;
   ctx->threads.done_values = 0;
-  ctx->threads.total_values = progress_values(call->grid, call->params);
+  ctx->threads.total_values = progress_values(call->grid, call->request, call->params->zstd_level);
   SZG_TRY(szg_writer_open(ctx, call->params->zstd_level, header, room->archive, room->capacity,
                           &writer));
   SZG_TRY(compress_frames(call, plan, header, &writer, fails));
@@ -309,7 +318,7 @@ static szgpu_status compress_bounded(compress_call *call, compress_plan *plan,
       szg_value_source_mapped_cpu(&call->ctx->threads, mapping, call->field, value_count);
   if (szg_is_mapped(mapping) && call->request->frame_count == 1) {
     SZG_TRY(szg_mapped_open(call->ctx, mapping, value_count));
-    source.inner_values = call->ctx->mapped.bytes;
+    source.inner_values = call->ctx->kept[SZG_KEPT_INNER].bytes;
   }
   bool may_sample = true, fails;
   do {
@@ -368,7 +377,7 @@ szgpu_status szg_compress_frame_cpu(szgpu_ctx *ctx, const szgpu_params *params,
 
 /* ---- memory ---- */
 
-/* What a frame takes in addition to the plan. Codes have a separate buffer. Exact values, escapes
+/* What a frame takes in addition to the plan. Exact values, escapes
  * and the other lists grow by halves, and the frame is given up before any list outgrows its
  * values. zstd has a buffer for its output, which grows too: the old one and the new one, which may
  * be half as large again, are there together for a while. */
@@ -380,8 +389,6 @@ static bool add_buffers(const szgpu_params *params, const szg_write_request *req
   uint64_t const edited_count = request->may_edit ? 1 : 0;
   uint64_t const inner_bytes = (inner_count + edited_count) * values_bytes;
   uint64_t const masks_bytes = szg_run_masks_buffer_bytes(request);
-  bool const has_codes = request->layout == SZGPU_LAYOUT_LINEAR;
-  uint64_t const codes_bytes = has_codes ? value_count * sizeof(uint16_t) : 0;
   uint64_t const packed_bytes = values_bytes + values_bytes / 64 + 4096;
   uint64_t lists_bytes, zstd_bytes;
   uint64_t const leaves_bytes = values_bytes / 2048 + 4096; /* of checksums */
@@ -390,8 +397,8 @@ static bool add_buffers(const szgpu_params *params, const szg_write_request *req
          szg_add_checked(*bytes, lists_bytes, bytes) &&
          szg_add_checked(*bytes, inner_bytes, bytes) &&
          szg_add_checked(*bytes, masks_bytes, bytes) &&
-         szg_add_checked(*bytes, szg_write_buffer_bytes(request) + leaves_bytes, bytes) &&
-         szg_add_checked(*bytes, codes_bytes, bytes) && szg_add_checked(*bytes, zstd_bytes, bytes);
+         szg_add_checked(*bytes, szg_write_buffer_bytes(request), bytes) &&
+         szg_add_checked(*bytes, leaves_bytes, bytes) && szg_add_checked(*bytes, zstd_bytes, bytes);
 }
 
 szgpu_status szg_compress_sizes_cpu(const szgpu_ctx *ctx, const szgpu_params *params,
@@ -414,8 +421,7 @@ szgpu_status szg_compress_reserve_cpu(szgpu_ctx *ctx, const szgpu_params *params
                                       const szgpu_shape *shape, const szg_grid *grid) {
   szg_write_request const request = szg_call_request(ctx, params, shape->dtype, grid);
   compress_plan plan;
-  uint16_t *codes;
-  if (params->layout == SZGPU_LAYOUT_LINEAR)
-    SZG_TRY(szg_codes_open(ctx, request.frame_grid.value_count, &codes));
+  SZG_TRY(szg_ctx_make_room(ctx, &ctx->kept[SZG_KEPT_KIND], szg_write_buffer_bytes(&request),
+                            "room for codes"));
   return make_plan(ctx, &request, &plan);
 }

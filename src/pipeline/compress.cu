@@ -328,19 +328,20 @@ static szgpu_status pack_with_zstd(const compress_call *call, void *archive, uin
                                    bool is_device_archive, uint64_t *used_bytes) {
   szgpu_ctx *const ctx = call->ctx;
   uint64_t const plain_bytes = *used_bytes;
-  SZG_TRY(szg_buffer_reset(&ctx->plain, plain_bytes));
-  SZG_TRY(szg_device_copy(&ctx->device, ctx->plain.bytes, call->archive, plain_bytes));
+  SZG_TRY(szg_buffer_reset(&ctx->kept[SZG_KEPT_PLAIN], plain_bytes));
+  SZG_TRY(
+      szg_device_copy(&ctx->device, ctx->kept[SZG_KEPT_PLAIN].bytes, call->archive, plain_bytes));
   SZG_TRY(szg_device_wait(&ctx->device, true));
   szg_opened opened;
-  SZG_TRY(szg_open_in_place(ctx->plain.bytes, plain_bytes, &opened));
+  SZG_TRY(szg_open_in_place(ctx->kept[SZG_KEPT_PLAIN].bytes, plain_bytes, &opened));
   if (!is_device_archive)
     return szg_recode(ctx, &opened, call->params->zstd_level, archive, capacity, used_bytes);
-  SZG_TRY(szg_buffer_reset(&ctx->recoded, plain_bytes));
-  SZG_TRY(szg_recode(ctx, &opened, call->params->zstd_level, ctx->recoded.bytes, plain_bytes,
-                     used_bytes));
+  SZG_TRY(szg_buffer_reset(&ctx->kept[SZG_KEPT_RECODED], plain_bytes));
+  SZG_TRY(szg_recode(ctx, &opened, call->params->zstd_level, ctx->kept[SZG_KEPT_RECODED].bytes,
+                     plain_bytes, used_bytes));
   if (*used_bytes > capacity)
     return szg_fail(ctx, SZGPU_CAPACITY, "%llu bytes are needed", (unsigned long long)*used_bytes);
-  SZG_TRY(szg_device_copy(&ctx->device, archive, ctx->recoded.bytes, *used_bytes));
+  SZG_TRY(szg_device_copy(&ctx->device, archive, ctx->kept[SZG_KEPT_RECODED].bytes, *used_bytes));
   return szg_device_wait(&ctx->device, false);
 }
 

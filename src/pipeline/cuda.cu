@@ -100,7 +100,8 @@ szgpu_status szg_fetch_archive_cuda(szgpu_ctx *ctx, const void *archive, uint64_
                                     const void **host_archive) {
   int previous = 0;
   SZG_TRY(szg_cuda_begin(ctx, &previous));
-  return szg_cuda_end(ctx, previous, fetch(ctx, archive, archive_bytes, &ctx->plain, host_archive));
+  return szg_cuda_end(ctx, previous,
+                      fetch(ctx, archive, archive_bytes, &ctx->kept[SZG_KEPT_PLAIN], host_archive));
 }
 
 /* Finds where the host writes a field. */
@@ -109,8 +110,8 @@ static szgpu_status stage(szgpu_ctx *ctx, void *field, uint64_t field_bytes, voi
   *host_field = field;
   SZG_TRY(szg_cuda_reaches(ctx, field, &is_reached));
   if (!is_reached) return SZGPU_OK;
-  SZG_TRY(szg_buffer_reset(&ctx->recoded, field_bytes));
-  *host_field = ctx->recoded.bytes;
+  SZG_TRY(szg_buffer_reset(&ctx->kept[SZG_KEPT_RECODED], field_bytes));
+  *host_field = ctx->kept[SZG_KEPT_RECODED].bytes;
   return SZGPU_OK;
 }
 

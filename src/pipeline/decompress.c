@@ -24,7 +24,7 @@ static szgpu_status decode_rows(szg_read_job *job, uint64_t begin, uint64_t end,
     job->values = out;
     return szg_frame_restore(job, first_row, end_row - first_row);
   }
-  szg_buffer *const slab = &job->reader.ctx->slab;
+  szg_buffer *const slab = &job->reader.ctx->kept[SZG_KEPT_SLAB];
   SZG_TRY(szg_buffer_reset(slab, (end_row - first_row) * row_bytes));
   job->values = slab->bytes;
   SZG_TRY(szg_frame_restore(job, first_row, end_row - first_row));
@@ -44,29 +44,16 @@ static szgpu_status make_plan(szgpu_ctx *ctx, const szg_header *header, szg_read
 
 /* ---- levels ---- */
 
-/* Says why the frame has no such level. */
-static szgpu_status fail_level(szgpu_ctx *ctx, const szg_frame_header *frame,
-                               const szg_frame_kind *kind, uint32_t level) {
-  unsigned long long const number = frame->index;
-  if (!kind->has_level)
-    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "frame %llu is a %s frame: it has no levels", number,
-                    kind->name);
-  if (frame->levels.fold)
-    return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
-                    "frame %llu is folded to rows of %llu: it has no levels of the field", number,
-                    (unsigned long long)frame->levels.fold);
-  return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "frame %llu goes up to level %u, not to %u", number,
-                  frame->levels.level_count, level);
-}
-
 /* Opens the frame if it has the level; every frame has level 0. */
 static szgpu_status open_frame(szgpu_ctx *ctx, const szg_opened *opened, uint64_t frame,
                                uint64_t offset, uint32_t level, szg_reader *reader) {
   SZG_TRY(szg_frame_reader_open(ctx, opened, frame, offset, reader));
   szg_frame_facts const facts = {.archive = &opened->header, .frame = &reader->frame};
   const szg_frame_kind *const kind = &szg_frame_kinds[szg_kind_of(&opened->header, &reader->frame)];
-  bool const has_level = level == 0 || (kind->has_level && kind->has_level(&facts, level));
-  return has_level ? SZGPU_OK : fail_level(ctx, &reader->frame, kind, level);
+  if (level == 0) return SZGPU_OK;
+  if (kind->require_level) return kind->require_level(ctx, &facts, level);
+  return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "frame %llu is a %s frame: it has no levels",
+                  (unsigned long long)frame, kind->name);
 }
 
 /* ---- frames ---- */

@@ -31,7 +31,7 @@ static uint64_t pinned_head_bytes(uint64_t head_bytes) {
   return szg_align_up(head_bytes, SZG_ALIGNMENT) + sizeof(uint32_t);
 }
 
-/* Copies the archive's first bytes to ctx->head. */
+/* Copies the archive's first bytes to ctx->kept[SZG_KEPT_HEAD]. */
 static szgpu_status fetch_head(szgpu_ctx *ctx, const void *archive, uint64_t byte_count) {
   szg_device *const device = &ctx->device;
   SZG_TRY(szg_device_reserve_pinned(device, pinned_head_bytes(byte_count)));
@@ -39,8 +39,8 @@ static szgpu_status fetch_head(szgpu_ctx *ctx, const void *archive, uint64_t byt
       (uint32_t *)(void *)(device->pinned + szg_align_up(byte_count, SZG_ALIGNMENT));
   SZG_TRY(szg_device_bring(device, device->pinned, archive, byte_count, told));
   SZG_TRY(szg_device_await(device, told, 1));
-  SZG_TRY(szg_buffer_reset(&ctx->head, byte_count));
-  memcpy(ctx->head.bytes, device->pinned, byte_count);
+  SZG_TRY(szg_buffer_reset(&ctx->kept[SZG_KEPT_HEAD], byte_count));
+  memcpy(ctx->kept[SZG_KEPT_HEAD].bytes, device->pinned, byte_count);
   return SZGPU_OK;
 }
 
@@ -55,14 +55,14 @@ static szgpu_status open_on_device(szgpu_ctx *ctx, const void *archive, uint64_t
   SZG_TRY(check_alignment(ctx, archive));
   uint64_t const head_bytes = szg_min_u64(archive_bytes, HEAD_BYTES);
   SZG_TRY(fetch_head(ctx, archive, head_bytes));
-  szgpu_status const status = szg_open_in_place(ctx->head.bytes, head_bytes, opened);
+  szgpu_status const status = szg_open_in_place(ctx->kept[SZG_KEPT_HEAD].bytes, head_bytes, opened);
   uint64_t header_bytes;
   bool const is_longer =
       status == SZGPU_TRUNCATED && head_bytes < archive_bytes && head_bytes >= SZG_HEADER_BYTES &&
       szg_header_bytes(&opened->header, &header_bytes) && header_bytes <= archive_bytes;
   if (!is_longer) return status;
   SZG_TRY(fetch_head(ctx, archive, header_bytes));
-  return szg_open_in_place(ctx->head.bytes, header_bytes, opened);
+  return szg_open_in_place(ctx->kept[SZG_KEPT_HEAD].bytes, header_bytes, opened);
 }
 
 szgpu_status szg_open_cuda(szgpu_ctx *ctx, const void *archive, uint64_t archive_bytes,
@@ -72,8 +72,9 @@ szgpu_status szg_open_cuda(szgpu_ctx *ctx, const void *archive, uint64_t archive
   bool is_device_archive = false;
   szgpu_status status = szg_cuda_reaches(ctx, archive, &is_device_archive);
   if (status == SZGPU_OK)
-    status = is_device_archive ? open_on_device(ctx, archive, archive_bytes, opened)
-                               : szg_open(archive, archive_bytes, &ctx->head, opened);
+    status = is_device_archive
+                 ? open_on_device(ctx, archive, archive_bytes, opened)
+                 : szg_open(archive, archive_bytes, &ctx->kept[SZG_KEPT_HEAD], opened);
   return szg_cuda_end(ctx, previous, status);
 }
 
@@ -250,8 +251,9 @@ szgpu_status szg_decompress_reserve_cuda(szgpu_ctx *ctx, const szg_read_sizes_cu
   uint64_t const head_bytes = header_bytes > HEAD_BYTES ? header_bytes : (uint64_t)HEAD_BYTES;
   SZG_TRY(szg_device_reserve_pinned(
       &ctx->device, pinned_head_bytes(head_bytes) + frame_count * FRAME_HEADER_MOST_BYTES));
-  SZG_TRY(szg_buffer_reset(&ctx->head, head_bytes));
-  return szg_buffer_reset(&ctx->part_starts, frame_count * sizeof(szg_read_frame_cuda));
+  SZG_TRY(szg_buffer_reset(&ctx->kept[SZG_KEPT_HEAD], head_bytes));
+  return szg_buffer_reset(&ctx->kept[SZG_KEPT_PART_STARTS],
+                          frame_count * sizeof(szg_read_frame_cuda));
 }
 
 /* ---- frames ---- */
@@ -269,7 +271,7 @@ static szgpu_status restore_frames(const szg_decompress_call_cuda *call, void *f
 
 static szgpu_status decompress_plain(szg_decompress_call_cuda *call, void *field,
                                      bool is_device_field, bool *has_zstd) {
-  szg_buffer *const frames = &call->ctx->part_starts;
+  szg_buffer *const frames = &call->ctx->kept[SZG_KEPT_PART_STARTS];
   SZG_TRY(find_frames(call));
   SZG_TRY(szg_buffer_reset(frames, szg_call_frames(call) * sizeof *call->frames));
   call->frames = (szg_read_frame_cuda *)(void *)frames->bytes;
@@ -284,21 +286,23 @@ static szgpu_status decompress_packed(const szg_decompress_call_cuda *packed, vo
   uint64_t const packed_bytes = packed->opened->header.archive_bytes;
   const uint8_t *bytes = packed->archive;
   if (packed->is_device_archive) {
-    SZG_TRY(szg_buffer_reset(&ctx->plain, packed_bytes));
-    SZG_TRY(szg_device_copy(&ctx->device, ctx->plain.bytes, packed->archive, packed_bytes));
+    SZG_TRY(szg_buffer_reset(&ctx->kept[SZG_KEPT_PLAIN], packed_bytes));
+    SZG_TRY(szg_device_copy(&ctx->device, ctx->kept[SZG_KEPT_PLAIN].bytes, packed->archive,
+                            packed_bytes));
     SZG_TRY(szg_device_wait(&ctx->device, true));
-    bytes = ctx->plain.bytes;
+    bytes = ctx->kept[SZG_KEPT_PLAIN].bytes;
   }
   szg_opened opened = *packed->opened; /* not opened anew: the archive's header may have changed */
   opened.bytes = bytes;
   opened.available_bytes = packed_bytes;
   uint64_t plain_bytes;
   SZG_TRY(szg_plain_bytes(&opened, &plain_bytes));
-  SZG_TRY(szg_buffer_reset(&ctx->recoded, plain_bytes));
-  SZG_TRY(szg_recode(ctx, &opened, 0, ctx->recoded.bytes, plain_bytes, &plain_bytes));
-  SZG_TRY(szg_open_in_place(ctx->recoded.bytes, plain_bytes, &opened));
+  SZG_TRY(szg_buffer_reset(&ctx->kept[SZG_KEPT_RECODED], plain_bytes));
+  SZG_TRY(
+      szg_recode(ctx, &opened, 0, ctx->kept[SZG_KEPT_RECODED].bytes, plain_bytes, &plain_bytes));
+  SZG_TRY(szg_open_in_place(ctx->kept[SZG_KEPT_RECODED].bytes, plain_bytes, &opened));
   szg_decompress_call_cuda call = *packed;
-  call.archive = ctx->recoded.bytes;
+  call.archive = ctx->kept[SZG_KEPT_RECODED].bytes;
   call.is_device_archive = false;
   call.opened = &opened;
   bool has_zstd;

@@ -27,8 +27,8 @@ typedef struct flow_compression {
   szg_header header;
   szg_buffer frame_bytes; /* u64 [frames]; 0: not known yet */
   /* of the frames that are written */
-  uint64_t next_byte; /* of the archive */
-  bool has_planes, has_levels, has_plane_words;
+  uint64_t next_byte;   /* of the archive */
+  szg_header notes;     /* what their headers note of them */
   pthread_mutex_t lock; /* of the next two, and of frame_bytes while frames are coded */
   uint64_t sized_frames, sized_bytes; /* the sizes of so many first frames are known; their end */
   bool fails;                         /* the bound does; atomic */
@@ -36,9 +36,16 @@ typedef struct flow_compression {
 
 /* ---- passes over the values ---- */
 
-typedef enum pass_kind { PASS_EXTREMES, PASS_SAMPLE, PASS_GREATEST, PASS_SURVEY } pass_kind;
+typedef enum pass_kind {
+  PASS_EXTREMES,
+  PASS_SAMPLE,
+  PASS_GREATEST,
+  PASS_SURVEY,
+  PASS_RESTORED
+} pass_kind;
 
-/* One pass. Pieces hold whole spans, except the last one. */
+/* One pass. Pieces hold whole spans, except the last one; in the search for restored values they
+ * are frames. All values are a piece if they are in memory: one loop of all threads. */
 typedef struct range_pass {
   flow_compression *call;
   const szg_value_source *source; /* that asks for it */
@@ -47,10 +54,12 @@ typedef struct range_pass {
   const szg_range *range;
   double limit;
   const szg_survey *survey;
+  const szg_restored_look *look;
   uint64_t piece_values;
   szg_extremes extremes;
   double greatest;
   szg_ends ends;
+  szg_restored_found restored;
 } range_pass;
 
 /* Takes byte_count bytes of the field, which must be there, to a slot. */
@@ -78,8 +87,22 @@ static szgpu_status read_piece(void *job, uint64_t piece, int slot) {
                      values_of_piece(pass, piece) * width, slot);
 }
 
+static szgpu_status look_at_restored(range_pass *pass, uint64_t piece, int slot, int worker) {
+  const szg_flow *const flow = pass->call->flow;
+  uint64_t const value_count = values_of_piece(pass, piece);
+  szg_value_source const source = szg_value_source_cpu(
+      &flow->ctxs[worker]->threads, pass->call->shape->dtype, flow->slots[slot].from, value_count);
+  bool const is_last = piece * pass->piece_values + value_count == pass->call->grid->value_count;
+  szg_restored_found found;
+  SZG_TRY(source.find_restored(&source, pass->look, &found));
+  if (!is_last) found.runs &= ~(uint32_t)SZG_RESTORED_HAS_REST;
+  szg_restored_merge(&found, &pass->restored);
+  return SZGPU_OK;
+}
+
 static szgpu_status look_at_piece(void *job, uint64_t piece, int slot, int worker) {
   range_pass *const pass = job;
+  if (pass->kind == PASS_RESTORED) return look_at_restored(pass, piece, slot, worker);
   const szg_flow *const flow = pass->call->flow;
   szg_value_source source =
       szg_value_source_mapped_cpu(&flow->ctxs[worker]->threads, &pass->source->mapping,
@@ -108,9 +131,9 @@ static szgpu_status run_pass(range_pass *pass) {
   static const szg_ring_steps steps = {read_piece, look_at_piece, NULL};
   const szg_flow *const flow = pass->call->flow;
   uint64_t const span_bytes = szg_dtype_bytes(pass->call->shape->dtype) << SZG_RANGE_SPAN_LOG2;
-  bool const is_there = flow->source->memory != NULL; /* one loop of all threads over all values */
   uint64_t const spans = pass->call->piece_bytes / span_bytes;
-  pass->piece_values = is_there ? pass->call->grid->value_count : spans << SZG_RANGE_SPAN_LOG2;
+  pass->piece_values = pass->look ? pass->look->frame_values : spans << SZG_RANGE_SPAN_LOG2;
+  if (flow->source->memory) pass->piece_values = pass->call->grid->value_count;
   pass->extremes = (szg_extremes){INFINITY, -INFINITY, 0};
   pass->ends = (szg_ends){UINT64_MAX, 0, 0, 0};
   return szg_run_ring(szg_div_up(pass->call->grid->value_count, pass->piece_values),
@@ -154,52 +177,12 @@ static szgpu_status survey_values(const szg_value_source *source, const szg_surv
   return SZGPU_OK;
 }
 
-/* Looks for restored values: frame by frame, or in all frames if they are in memory. */
-typedef struct restored_pass {
-  flow_compression *call;
-  const szg_restored_look *look;
-  uint64_t item_values;
-  szg_restored_found *found;
-} restored_pass;
-
-static uint64_t values_of_item(const restored_pass *pass, uint64_t item) {
-  uint64_t const left = pass->call->grid->value_count - item * pass->item_values;
-  return szg_min_u64(left, pass->item_values);
-}
-
-static szgpu_status read_item(void *job, uint64_t item, int slot) {
-  const restored_pass *const pass = job;
-  uint64_t const width = szg_dtype_bytes(pass->call->shape->dtype);
-  return take_values(pass->call, item * pass->item_values * width,
-                     values_of_item(pass, item) * width, slot);
-}
-
-static szgpu_status look_at_item(void *job, uint64_t item, int slot, int worker) {
-  restored_pass *const pass = job;
-  const szg_flow *const flow = pass->call->flow;
-  uint64_t const value_count = values_of_item(pass, item);
-  szg_value_source const source = szg_value_source_cpu(
-      &flow->ctxs[worker]->threads, pass->call->shape->dtype, flow->slots[slot].from, value_count);
-  bool const is_last = item * pass->item_values + value_count == pass->call->grid->value_count;
-  szg_restored_found found;
-  SZG_TRY(source.find_restored(&source, pass->look, &found));
-  if (!is_last) found.runs &= ~(uint32_t)SZG_RESTORED_HAS_REST;
-  szg_restored_merge(&found, pass->found);
-  return SZGPU_OK;
-}
-
 static szgpu_status find_restored(const szg_value_source *source, const szg_restored_look *look,
                                   szg_restored_found *found) {
-  static const szg_ring_steps steps = {read_item, look_at_item, NULL};
-  flow_compression *const call = source->where;
-  bool const is_there = call->flow->source->memory != NULL;
-  restored_pass pass = {.call = call,
-                        .look = look,
-                        .item_values = is_there ? source->value_count : look->frame_values,
-                        .found = found};
-  *found = (szg_restored_found){0};
-  return szg_run_ring(szg_div_up(source->value_count, pass.item_values), call->flow->slot_count, 1,
-                      &steps, &pass);
+  range_pass pass = {.call = source->where, .source = source, .kind = PASS_RESTORED, .look = look};
+  SZG_TRY(run_pass(&pass));
+  *found = pass.restored;
+  return SZGPU_OK;
 }
 
 /* ---- frames ---- */
@@ -271,9 +254,7 @@ static szgpu_status write_frame(void *job, uint64_t frame, int slot_number) {
   SZG_TRY(szg_flow_write(call->flow, call->next_byte, slot->to, piece->frame_bytes));
   call->next_byte += piece->frame_bytes;
   (void)frame; /* frames come in their order */
-  call->has_planes |= piece->header.has_planes;
-  call->has_levels |= piece->header.has_levels;
-  call->has_plane_words |= piece->header.has_plane_words;
+  szg_header_add_notes(&piece->header, &call->notes);
   return SZGPU_OK;
 }
 
@@ -289,13 +270,12 @@ static szgpu_status write_archive(flow_compression *call, const szg_header *head
   call->next_byte = call->sized_bytes = header_bytes;
   call->sized_frames = 0;
   memset(call->frame_bytes.bytes, 0, header->frame_count * sizeof(uint64_t));
-  call->has_planes = call->has_levels = call->has_plane_words = call->fails = false;
+  call->notes = (szg_header){0};
+  call->fails = false;
   flow->done_frames = 0;
   SZG_TRY(szg_run_ring(header->frame_count, flow->slot_count, flow->ctx_count, &steps, call));
   call->header.archive_bytes = call->next_byte;
-  call->header.has_planes |= call->has_planes;
-  call->header.has_levels |= call->has_levels;
-  call->header.has_plane_words |= call->has_plane_words;
+  szg_header_add_notes(&call->notes, &call->header);
   SZG_TRY(szg_buffer_reset(&head, header_bytes));
   szg_header_write(&call->header, (uint64_t *)(void *)call->frame_bytes.bytes, head.bytes);
   szgpu_status const status = szg_flow_write(flow, 0, head.bytes, header_bytes);

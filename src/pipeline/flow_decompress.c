@@ -38,7 +38,7 @@ static szgpu_status read_on(szg_flow *flow, szg_buffer *head, uint64_t wanted_by
 }
 
 szgpu_status szg_flow_open_archive(szg_flow *flow, szg_opened *opened) {
-  szg_buffer *const head = &flow->ctxs[0]->head;
+  szg_buffer *const head = &flow->ctxs[0]->kept[SZG_KEPT_HEAD];
   uint64_t header_bytes;
   SZG_TRY(szg_buffer_reset(head, SZG_HEADER_BYTES));
   SZG_TRY(read_on(flow, head, SZG_HEADER_BYTES));

@@ -7,15 +7,30 @@
 #include "codecs/frame.h"
 #include "container/open.h"
 #include "core/context.h"
+#include "frames/kinds.h"
+#include "frames/mapped.h"
 #include "quant/bound.h"
 
 SZG_C_BEGIN
+
+/* Buffers of a ctx, after those of frames/mapped.h. */
+enum {
+  SZG_KEPT_SLAB = SZG_KEPT_CALLS, /* tiles that a slab cuts */
+  SZG_KEPT_HEAD,                  /* of an archive on the device: header, frame headers */
+  SZG_KEPT_PLAIN,                 /* archives between the device and zstd */
+  SZG_KEPT_RECODED,
+  SZG_KEPT_END
+};
+static_assert((int)SZG_KEPT_END <= SZG_KEPT_ROOM, "a ctx has so many");
 
 /* ---- what both backends derive from a call's arguments (compress.c) ---- */
 
 /* What decides how much memory the call takes. */
 szg_write_request szg_call_request(const szgpu_ctx *ctx, const szgpu_params *params,
                                    szgpu_dtype dtype, const szg_grid *grid);
+
+/* SZG_KIND_... of all kinds of frame that serve the call. */
+uint32_t szg_call_traits(const szgpu_params *params);
 
 /* Whether the bound follows from params->greatest alone. */
 bool szg_call_has_declared_bound(const szgpu_params *params, const szg_mapping *mapping);

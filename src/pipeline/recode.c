@@ -36,7 +36,7 @@ static szgpu_status recode_frame(szg_reader *reader, szg_writer *writer, uint64_
     SZG_TRY(szg_reader_map(reader, kind, &loaded));
     SZG_TRY(szg_writer_begin_section(writer, loaded.byte_count, &bytes));
     if (loaded.bytes) memcpy(bytes, loaded.bytes, loaded.byte_count);
-    szg_buffer_release(&reader->ctx->sections[kind]);
+    szg_buffer_release(&reader->ctx->kept[SZG_KEPT_SECTIONS + kind]);
     SZG_TRY(szg_writer_end_section(writer, kind, loaded.byte_count));
   }
   szg_writer_end_frame(writer, frame_bytes);
@@ -50,8 +50,9 @@ szgpu_status szg_recode(szgpu_ctx *ctx, const szg_opened *opened, int zstd_level
   if (capacity < header_bytes)
     return szg_fail(ctx, SZGPU_CAPACITY, "the header alone takes %llu bytes",
                     (unsigned long long)header_bytes);
-  SZG_TRY(szg_buffer_reset(&ctx->part_starts, header.frame_count * sizeof(uint64_t)));
-  uint64_t *const frame_bytes = (uint64_t *)(void *)ctx->part_starts.bytes;
+  SZG_TRY(
+      szg_buffer_reset(&ctx->kept[SZG_KEPT_PART_STARTS], header.frame_count * sizeof(uint64_t)));
+  uint64_t *const frame_bytes = (uint64_t *)(void *)ctx->kept[SZG_KEPT_PART_STARTS].bytes;
   szg_writer writer = {.ctx = ctx,
                        .zstd_level = zstd_level,
                        .archive = archive,

@@ -277,8 +277,7 @@ szgpu_status choose(const szg_quantizer &quantizer, const szg_grid &grid, const 
       <<<blocks, ChoicePolicy::kThreads, 0, stream>>>(quantizer, grid, values, choice, work);
   SZG_TRY_LAUNCH();
   rings_sum_kernel<<<RingPolicy::kBlocks, RingPolicy::kThreads, 0, stream>>>(work, choice);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 } // namespace
@@ -312,7 +311,6 @@ szgpu_status szg_choose_items_cuda(const szg_quantizer *quantizer, const szg_gri
         is_line ? szg::items_classes_kernel<A, true> : szg::items_classes_kernel<A, false>;
     kernel<<<blocks, szg::ChoicePolicy::kThreads, 0, stream>>>(*quantizer, szg_grid_axes(example),
                                                                items);
-    SZG_TRY_LAUNCH();
-    return SZGPU_OK;
+    return szg_launched();
   });
 }

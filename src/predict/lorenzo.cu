@@ -373,8 +373,7 @@ szgpu_status szg_tiles_code_cuda(const szg_quantizer *quantizer, const szg_grid 
       if (!shares.has_other_tiles) return SZGPU_OK;
       szg::tiles_code_kernel<A, kDims><<<blocks, kThreads, 0, stream>>>(
           *quantizer, *grid, values, axes, radius, shares.others(), *coded);
-      SZG_TRY_LAUNCH();
-      return SZGPU_OK;
+      return szg_launched();
     });
   });
 }
@@ -384,10 +383,8 @@ szgpu_status szg_tiles_write_escapes_cuda(const szg_quantizer *quantizer, const 
                                           const uint32_t *tiles, const uint32_t *tile_count,
                                           const szg_tile_place *places, unsigned escape_bytes,
                                           uint8_t *escapes, struct CUstream_st *stream) {
-  int multiprocessors = 0;
-  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
-  unsigned const blocks =
-      szg_grid_blocks(grid->tile_count, szg::TilePolicy::kWarps, 8u * (unsigned)multiprocessors);
+  unsigned blocks = 0;
+  SZG_TRY(szg_spread_blocks(grid->tile_count, szg::TilePolicy::kWarps, 8, &blocks));
   return szg::with_arithmetic(quantizer->arithmetic, [&](auto arithmetic) {
     return szg::with_dims(*grid, [&](auto dims) {
       typedef decltype(arithmetic) A;
@@ -395,8 +392,7 @@ szgpu_status szg_tiles_write_escapes_cuda(const szg_quantizer *quantizer, const 
           <<<blocks, szg::TilePolicy::kThreads, 0, stream>>>(
               *quantizer, *grid, (const typename A::Value *)frame_values, axes, radius, tiles,
               tile_count, places, escape_bytes, escapes);
-      SZG_TRY_LAUNCH();
-      return SZGPU_OK;
+      return szg_launched();
     });
   });
 }
@@ -432,8 +428,7 @@ szgpu_status szg_tiles_restore_cuda(const szg_quantizer *quantizer, const szg_gr
       kernel<<<blocks, kThreads, table_bytes, stream>>>(
           *quantizer, *grid, *input, first_tile, end_tile,
           takes_full ? szg::kOtherTiles : szg::kAllTiles, window, verdict);
-      SZG_TRY_LAUNCH();
-      return SZGPU_OK;
+      return szg_launched();
     });
   });
 }

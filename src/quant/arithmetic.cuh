@@ -13,76 +13,33 @@ namespace szg {
 template <uint32_t kArithmetic>
 struct Arithmetic;
 
-template <>
-struct Arithmetic<SZG_ARITHMETIC_F32> {
-  typedef float Value;
-  typedef int32_t Point;
-  typedef uint32_t Unsigned;
-  static __device__ bool lattice(const szg_quantizer &k, Value x, Point *q) {
-    return szg_lattice_f32(&k, x, q);
-  }
-  static __device__ Value restore(const szg_quantizer &k, Point q) {
-    return szg_restore_f32(&k, q);
-  }
-  static __device__ Value value(const szg_quantizer &k, Point q) { return szg_value_f32(&k, q); }
-  static __device__ bool within(const szg_quantizer &k, Value x, Value restored) {
-    return szg_within_f32(&k, x, restored);
-  }
-  static __device__ bool is_fill(const szg_quantizer &k, Value x) {
-    return k.has_fill && szg_bits_f32(x) == (uint32_t)k.fill_bits;
-  }
-};
-
-template <>
-struct Arithmetic<SZG_ARITHMETIC_F32_CLOSE> : Arithmetic<SZG_ARITHMETIC_F32> {
-  static __device__ bool lattice(const szg_quantizer &k, Value x, Point *q) {
-    return szg_lattice_f32_close(&k, x, q);
-  }
-  static __device__ Value restore(const szg_quantizer &k, Point q) {
-    return szg_restore_f32_close(&k, q);
-  }
-  static __device__ Value value(const szg_quantizer &k, Point q) {
-    return szg_value_f32_close(&k, q);
-  }
-  static __device__ bool within(const szg_quantizer &k, Value x, Value restored) {
-    return szg_within_f32_close(&k, x, restored);
-  }
-};
-
-template <>
-struct Arithmetic<SZG_ARITHMETIC_F64> {
-  typedef double Value;
-  typedef int32_t Point;
-  typedef uint32_t Unsigned;
-  static __device__ bool lattice(const szg_quantizer &k, Value x, Point *q) {
-    return szg_lattice_f64(&k, x, q);
-  }
-  static __device__ Value restore(const szg_quantizer &k, Point q) {
-    return szg_restore_f64(&k, q);
-  }
-  static __device__ Value value(const szg_quantizer &k, Point q) { return szg_value_f64(&k, q); }
-  static __device__ bool within(const szg_quantizer &k, Value x, Value restored) {
-    return szg_within_f64(&k, x, restored);
-  }
-  static __device__ bool is_fill(const szg_quantizer &k, Value x) {
-    return k.has_fill && szg_bits_f64(x) == k.fill_bits;
-  }
-};
-
-template <>
-struct Arithmetic<SZG_ARITHMETIC_F64_WIDE> : Arithmetic<SZG_ARITHMETIC_F64> {
-  typedef int64_t Point;
-  typedef uint64_t Unsigned;
-  static __device__ bool lattice(const szg_quantizer &k, Value x, Point *q) {
-    return szg_lattice_f64_wide(&k, x, q);
-  }
-  static __device__ Value restore(const szg_quantizer &k, Point q) {
-    return szg_restore_f64_wide(&k, q);
-  }
-  static __device__ Value value(const szg_quantizer &k, Point q) {
-    return szg_value_f64_wide(&k, q);
-  }
-};
+#define SZG_ARITHMETIC(number, V, P, U, format, core, within_core)                              \
+  template <>                                                                                   \
+  struct Arithmetic<number> {                                                                   \
+    typedef V Value;                                                                            \
+    typedef P Point;                                                                            \
+    typedef U Unsigned;                                                                         \
+    static __device__ bool lattice(const szg_quantizer &k, Value x, Point *q) {                 \
+      return szg_lattice_##core(&k, x, q);                                                      \
+    }                                                                                           \
+    static __device__ Value restore(const szg_quantizer &k, Point q) {                          \
+      return szg_restore_##core(&k, q);                                                         \
+    }                                                                                           \
+    static __device__ Value value(const szg_quantizer &k, Point q) {                            \
+      return szg_value_##core(&k, q);                                                           \
+    }                                                                                           \
+    static __device__ bool within(const szg_quantizer &k, Value x, Value restored) {            \
+      return szg_within_##within_core(&k, x, restored);                                         \
+    }                                                                                           \
+    static __device__ bool is_fill(const szg_quantizer &k, Value x) {                           \
+      return k.has_fill && szg_bits_##format(x) == (decltype(szg_bits_##format(x)))k.fill_bits; \
+    }                                                                                           \
+  };
+SZG_ARITHMETIC(SZG_ARITHMETIC_F32, float, int32_t, uint32_t, f32, f32, f32)
+SZG_ARITHMETIC(SZG_ARITHMETIC_F32_CLOSE, float, int32_t, uint32_t, f32, f32_close, f32_close)
+SZG_ARITHMETIC(SZG_ARITHMETIC_F64, double, int32_t, uint32_t, f64, f64, f64)
+SZG_ARITHMETIC(SZG_ARITHMETIC_F64_WIDE, double, int64_t, uint64_t, f64, f64_wide, f64)
+#undef SZG_ARITHMETIC
 
 /* Calls function.template operator()<Arithmetic<...>>() for the given arithmetic: the only switch
  * over types. */

@@ -174,13 +174,12 @@ static_assert(1 << SZG_RANGE_RUN_LOG2 == 32, "a value for each lane");
 template <class Pass>
 szgpu_status run_pass(const szg_value_source_cuda *cuda, Pass pass, RangeFound *found) {
   auto *const result = (RangeResult *)cuda->pinned_work;
-  int multiprocessor_count = 0;
-  SZG_TRY(szg_multiprocessor_count(&multiprocessor_count));
+  unsigned blocks = 0;
   Span<typename Pass::Format> const span =
       span_of<typename Pass::Format>(cuda->source.values, cuda->source.value_count);
-  unsigned const blocks =
-      szg_grid_blocks(span.vector_count, RangePolicy::kThreads * RangePolicy::kVectorsInFlight,
-                      (unsigned)multiprocessor_count * RangePolicy::kBlocksPerMultiprocessor);
+  SZG_TRY(szg_spread_blocks(span.vector_count,
+                            RangePolicy::kThreads * RangePolicy::kVectorsInFlight,
+                            RangePolicy::kBlocksPerMultiprocessor, &blocks));
   szg_device_expect(&result->told, 1);
   values_reduce_kernel<<<blocks, RangePolicy::kThreads, 0, cuda->device->stream>>>(
       span, pass, (RangeWork *)cuda->work, result);
@@ -192,12 +191,10 @@ szgpu_status run_pass(const szg_value_source_cuda *cuda, Pass pass, RangeFound *
 template <class Pass>
 szgpu_status run_sample(const szg_value_source_cuda *cuda, Pass pass, RangeFound *found) {
   auto *const result = (RangeResult *)cuda->pinned_work;
-  int multiprocessor_count = 0;
-  SZG_TRY(szg_multiprocessor_count(&multiprocessor_count));
+  unsigned blocks = 0;
   uint64_t const span_count = cuda->source.value_count >> SZG_RANGE_SPAN_LOG2;
-  unsigned const blocks =
-      szg_grid_blocks(span_count, SamplePolicy::kThreads / 32 * SamplePolicy::kRunsInFlight,
-                      (unsigned)multiprocessor_count * SamplePolicy::kBlocksPerMultiprocessor);
+  SZG_TRY(szg_spread_blocks(span_count, SamplePolicy::kThreads / 32 * SamplePolicy::kRunsInFlight,
+                            SamplePolicy::kBlocksPerMultiprocessor, &blocks));
   szg_device_expect(&result->told, 1);
   runs_reduce_kernel<<<blocks, SamplePolicy::kThreads, 0, cuda->device->stream>>>(
       (const typename Pass::Format::Bits *)cuda->source.values, span_count, pass,
@@ -206,71 +203,59 @@ szgpu_status run_sample(const szg_value_source_cuda *cuda, Pass pass, RangeFound
   return await_range(cuda->device, result, found);
 }
 
-template <class Format>
-szgpu_status find_extremes(const szg_value_source_cuda *cuda, const uint64_t *named_fill,
+/* Calls function(Format, source) for the type that is coded. */
+template <class Function>
+szgpu_status with_format(const szg_value_source *source, Function function) {
+  auto const *const cuda = (const szg_value_source_cuda *)source->where;
+  return source->dtype == SZGPU_F32 ? function(FormatF32(), cuda) : function(FormatF64(), cuda);
+}
+
+szgpu_status find_extremes(const szg_value_source *source, const uint64_t *named_fill,
                            szg_extremes *extremes) {
-  typedef typename Format::Bits Bits;
-  ExtremesPass<Format> const pass = {named_fill ? (Bits)*named_fill : no_value<Format>(),
-                                     named_fill != NULL};
-  RangeFound found;
-  SZG_TRY(run_pass(cuda, pass, &found));
-  *extremes = extremes_of<Format>(found);
-  return SZGPU_OK;
+  return with_format(source, [&](auto format, auto cuda) -> szgpu_status {
+    typedef decltype(format) Format;
+    typedef typename Format::Bits Bits;
+    ExtremesPass<Format> const pass = {named_fill ? (Bits)*named_fill : no_value<Format>(),
+                                       named_fill != NULL};
+    RangeFound found;
+    SZG_TRY(run_pass(cuda, pass, &found));
+    *extremes = extremes_of<Format>(found);
+    return SZGPU_OK;
+  });
 }
 
-template <class Format>
-szgpu_status sample_extremes(const szg_value_source_cuda *cuda, szg_extremes *extremes) {
-  RangeFound found;
-  SZG_TRY(run_sample(cuda, SamplePass<Format>(), &found));
-  *extremes = extremes_of<Format>(found);
-  return SZGPU_OK;
+szgpu_status sample_extremes(const szg_value_source *source, szg_extremes *extremes) {
+  return with_format(source, [&](auto format, auto cuda) -> szgpu_status {
+    typedef decltype(format) Format;
+    RangeFound found;
+    SZG_TRY(run_sample(cuda, SamplePass<Format>(), &found));
+    *extremes = extremes_of<Format>(found);
+    return SZGPU_OK;
+  });
 }
 
-template <class Format>
-szgpu_status greatest_up_to(const szg_value_source_cuda *cuda, const szg_range *range, double limit,
+szgpu_status greatest_up_to(const szg_value_source *source, const szg_range *range, double limit,
                             double *greatest) {
-  typedef typename Format::Bits Bits;
-  MagnitudePass<Format> const pass = {range->has_fill ? (Bits)range->fill_bits : no_value<Format>(),
-                                      limit};
-  RangeFound found;
-  SZG_TRY(run_pass(cuda, pass, &found));
-  memcpy(greatest, &found.greatest_magnitude, sizeof *greatest);
-  return SZGPU_OK;
+  return with_format(source, [&](auto format, auto cuda) -> szgpu_status {
+    typedef decltype(format) Format;
+    typedef typename Format::Bits Bits;
+    MagnitudePass<Format> const pass = {
+        range->has_fill ? (Bits)range->fill_bits : no_value<Format>(), limit};
+    RangeFound found;
+    SZG_TRY(run_pass(cuda, pass, &found));
+    memcpy(greatest, &found.greatest_magnitude, sizeof *greatest);
+    return SZGPU_OK;
+  });
 }
 
-template <class Format>
-szgpu_status survey_values(const szg_value_source_cuda *cuda, const szg_survey *survey,
-                           szg_ends *ends) {
-  RangeFound found;
-  SZG_TRY(run_pass(cuda, survey_pass<Format>(survey), &found));
-  *ends = ends_of<Format>(found);
-  return SZGPU_OK;
-}
-
-szgpu_status survey_cuda(const szg_value_source *source, const szg_survey *survey, szg_ends *ends) {
-  auto const *const cuda = (const szg_value_source_cuda *)source->where;
-  return source->dtype == SZGPU_F32 ? survey_values<FormatF32>(cuda, survey, ends)
-                                    : survey_values<FormatF64>(cuda, survey, ends);
-}
-
-szgpu_status find_extremes_cuda(const szg_value_source *source, const uint64_t *named_fill,
-                                szg_extremes *extremes) {
-  auto const *const cuda = (const szg_value_source_cuda *)source->where;
-  return source->dtype == SZGPU_F32 ? find_extremes<FormatF32>(cuda, named_fill, extremes)
-                                    : find_extremes<FormatF64>(cuda, named_fill, extremes);
-}
-
-szgpu_status sample_extremes_cuda(const szg_value_source *source, szg_extremes *extremes) {
-  auto const *const cuda = (const szg_value_source_cuda *)source->where;
-  return source->dtype == SZGPU_F32 ? sample_extremes<FormatF32>(cuda, extremes)
-                                    : sample_extremes<FormatF64>(cuda, extremes);
-}
-
-szgpu_status greatest_up_to_cuda(const szg_value_source *source, const szg_range *range,
-                                 double limit, double *greatest) {
-  auto const *const cuda = (const szg_value_source_cuda *)source->where;
-  return source->dtype == SZGPU_F32 ? greatest_up_to<FormatF32>(cuda, range, limit, greatest)
-                                    : greatest_up_to<FormatF64>(cuda, range, limit, greatest);
+szgpu_status survey(const szg_value_source *source, const szg_survey *asked, szg_ends *ends) {
+  return with_format(source, [&](auto format, auto cuda) -> szgpu_status {
+    typedef decltype(format) Format;
+    RangeFound found;
+    SZG_TRY(run_pass(cuda, survey_pass<Format>(asked), &found));
+    *ends = ends_of<Format>(found);
+    return SZGPU_OK;
+  });
 }
 
 } // namespace
@@ -287,10 +272,10 @@ void szg_value_source_open_cuda(szg_device *device, szgpu_dtype dtype, const voi
               0,
               source,
               false,
-              szg::find_extremes_cuda,
-              szg::sample_extremes_cuda,
-              szg::greatest_up_to_cuda,
-              szg::survey_cuda,
+              szg::find_extremes,
+              szg::sample_extremes,
+              szg::greatest_up_to,
+              szg::survey,
               szg_restored_find_cuda},
              device,
              work,

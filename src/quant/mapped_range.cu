@@ -63,6 +63,20 @@ struct FormatOf<8> {
   typedef FormatF64 Format;
 };
 
+/* Maps the values, waits, and gives what was seen of the results. */
+template <class Way, class Look>
+szgpu_status map_and_look(const szg_map_range_cuda *map, const MapJob<Way> &job, const Look &look,
+                          RangeFound *found) {
+  auto *const result = (RangeResult *)map->pinned_work;
+  unsigned blocks;
+  SZG_TRY(map_blocks(job, &blocks));
+  szg_device_expect(&result->told, 1);
+  map_reduce_kernel<<<blocks, MapPolicy::kThreads, 0, map->device->stream>>>(
+      job, look, (RangeWork *)map->work, result);
+  SZG_TRY_LAUNCH();
+  return await_range(map->device, result, found);
+}
+
 struct ReduceLaunch {
   const szg_map_range_cuda *map;
   const uint64_t *named_fill;
@@ -73,20 +87,13 @@ struct ReduceLaunch {
     typedef typename FormatOf<sizeof(typename Way::To)>::Format Format;
     typedef typename FormatOf<sizeof(typename Way::From)>::Format OuterFormat;
     typedef LooksForExtremes<Format, OuterFormat> Look;
-    auto *const result = (RangeResult *)map->pinned_work;
     MapJob<Way> const job = map_job_of(map->values, map->value_count, map->inner, map->signs, way);
     Look look = {};
     look.pass = {named_fill ? (typename Format::Bits) * named_fill : no_value<Format>(),
                  named_fill != NULL};
     look.notes_own_fills = Way::kHasSigns && !map->mapping->fill.is_there;
-    unsigned blocks;
-    SZG_TRY(map_blocks(job, &blocks));
-    szg_device_expect(&result->told, 1);
-    map_reduce_kernel<<<blocks, MapPolicy::kThreads, 0, map->device->stream>>>(
-        job, look, (RangeWork *)map->work, result);
-    SZG_TRY_LAUNCH();
     RangeFound found;
-    SZG_TRY(await_range(map->device, result, &found));
+    SZG_TRY(map_and_look(map, job, look, &found));
     *extremes = extremes_of<Format>(found);
     return SZGPU_OK;
   }
@@ -101,18 +108,11 @@ struct SurveyLaunch {
   szgpu_status run() const {
     typedef ToInner<Type> Way;
     typedef typename FormatOf<sizeof(typename Way::To)>::Format Format;
-    auto *const result = (RangeResult *)map->pinned_work;
     MapJob<Way> const job = map_job_of(map->values, map->value_count, NULL, NULL, Way());
     LooksForEnds<Format> look = {};
     look.pass = survey_pass<Format>(survey);
-    unsigned blocks;
-    SZG_TRY(map_blocks(job, &blocks));
-    szg_device_expect(&result->told, 1);
-    map_reduce_kernel<<<blocks, MapPolicy::kThreads, 0, map->device->stream>>>(
-        job, look, (RangeWork *)map->work, result);
-    SZG_TRY_LAUNCH();
     RangeFound found;
-    SZG_TRY(await_range(map->device, result, &found));
+    SZG_TRY(map_and_look(map, job, look, &found));
     *ends = ends_of<Format>(found);
     return SZGPU_OK;
   }

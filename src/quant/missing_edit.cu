@@ -16,25 +16,6 @@ struct MissingPolicy {
   static constexpr unsigned kBlocksPerMultiprocessor = 8;
 };
 
-template <size_t kBytes>
-struct BitsOf;
-template <>
-struct BitsOf<1> {
-  typedef uint8_t Bits;
-};
-template <>
-struct BitsOf<2> {
-  typedef uint16_t Bits;
-};
-template <>
-struct BitsOf<4> {
-  typedef uint32_t Bits;
-};
-template <>
-struct BitsOf<8> {
-  typedef uint64_t Bits;
-};
-
 __device__ double number_of(uint32_t bits) { return (double)__uint_as_float(bits); }
 __device__ double number_of(uint64_t bits) { return __longlong_as_double((long long)bits); }
 
@@ -75,26 +56,8 @@ __global__ void __launch_bounds__(MissingPolicy::kThreads)
 }
 
 szgpu_status blocks_for(uint64_t count, unsigned *blocks) {
-  int multiprocessors = 0;
-  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
-  *blocks = szg_grid_blocks(count, MissingPolicy::kThreads,
-                            MissingPolicy::kBlocksPerMultiprocessor * (unsigned)multiprocessors);
-  return SZGPU_OK;
-}
-
-/* Calls function(a value of the width's type). */
-template <class Function>
-szgpu_status with_width(size_t bytes, Function function) {
-  switch (bytes) {
-    case 1:
-      return function(BitsOf<1>::Bits());
-    case 2:
-      return function(BitsOf<2>::Bits());
-    case 4:
-      return function(BitsOf<4>::Bits());
-    default:
-      return function(BitsOf<8>::Bits());
-  }
+  return szg_spread_blocks(count, MissingPolicy::kThreads, MissingPolicy::kBlocksPerMultiprocessor,
+                           blocks);
 }
 
 } // namespace
@@ -108,7 +71,7 @@ szgpu_status szg_missing_edit_cuda(const szg_missing *missing, const szg_mapping
                             !szg_is_mapped(mapping)};
   unsigned blocks;
   SZG_TRY(szg::blocks_for(count, &blocks));
-  return szg::with_width(szg_dtype_bytes(mapping->outer), [&](auto outer_bits) {
+  return szg_with_width(szg_dtype_bytes(mapping->outer), [&](auto outer_bits) {
     typedef decltype(outer_bits) Outer;
     auto const *const from = (const Outer *)outer;
     if (mapping->inner == SZGPU_F32)
@@ -117,8 +80,7 @@ szgpu_status szg_missing_edit_cuda(const szg_missing *missing, const szg_mapping
     else
       szg::edit_kernel<<<blocks, szg::MissingPolicy::kThreads, 0, stream>>>(job, from,
                                                                             (uint64_t *)inner);
-    SZG_TRY_LAUNCH();
-    return SZGPU_OK;
+    return szg_launched();
   });
 }
 
@@ -134,11 +96,10 @@ szgpu_status szg_missing_mark_cuda(const szg_missing *missing, szgpu_dtype dtype
   SZG_TRY_CUDA(cudaMemsetAsync(words, 0, (count + 31) / 32 * sizeof *words, stream));
   if (marked == 0) return SZGPU_OK;
   SZG_TRY(szg::blocks_for(marked, &blocks));
-  return szg::with_width(szg_dtype_bytes(dtype), [&](auto bits) {
+  return szg_with_width(szg_dtype_bytes(dtype), [&](auto bits) {
     typedef decltype(bits) Bits;
     szg::mark_kernel<<<blocks, szg::MissingPolicy::kThreads, 0, stream>>>(
         (const Bits *)values, marked, (Bits)fill, words);
-    SZG_TRY_LAUNCH();
-    return SZGPU_OK;
+    return szg_launched();
   });
 }

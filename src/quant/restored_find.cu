@@ -226,12 +226,11 @@ szgpu_status find(const szg_value_source *source, const szg_restored_look *look,
   job.stretch_count = szg_div_up(look->line_values, FindPolicy::kThreads);
   job.item_count =
       szg_div_up(source->value_count, look->frame_values) * job.group_count * job.stretch_count;
-  int multiprocessor_count = 0;
-  SZG_TRY(szg_multiprocessor_count(&multiprocessor_count));
-  unsigned const most = (unsigned)(multiprocessor_count * FindPolicy::kBlocksPerMultiprocessor);
+  unsigned blocks = 0;
+  SZG_TRY(szg_spread_blocks(job.item_count, 1, FindPolicy::kBlocksPerMultiprocessor, &blocks));
   szg_device_expect(&result->told, 1);
-  restored_find_kernel<<<szg_grid_blocks(job.item_count, 1, most), FindPolicy::kThreads, 0,
-                         cuda->device->stream>>>(job, (FindWork *)cuda->work, result);
+  restored_find_kernel<<<blocks, FindPolicy::kThreads, 0, cuda->device->stream>>>(
+      job, (FindWork *)cuda->work, result);
   SZG_TRY_LAUNCH();
   SZG_TRY(szg_device_await(cuda->device, &result->told, 1));
   Found const &all = result->found;

@@ -216,8 +216,7 @@ szgpu_status RowWindows::measure(const OffsetsBatch &own, cudaStream_t stream) c
   }
   uint64_t const exits = (uint64_t)batch.window_count * kExits;
   exits_find_kernel<<<blocks_for(exits), RowPolicy::kThreads, 0, stream>>>(batch);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 szgpu_status RowWindows::place(const OffsetsBatch &own, cudaStream_t stream) const {
@@ -237,8 +236,7 @@ szgpu_status RowWindows::place(const OffsetsBatch &own, cudaStream_t stream) con
     SZG_TRY_LAUNCH();
   }
   codes_put_kernel<<<blocks_for(offsets), RowPolicy::kThreads, 0, stream>>>(batch);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 } // namespace

@@ -124,6 +124,18 @@ SZG_INLINE uint64_t mask_of_block(const encode_job *job, uint32_t symbol_bytes, 
   return mask_of_full_block(symbol_bytes, job->symbols, first);
 }
 
+/* A step of threads, compiled for each width. */
+#define BY_SYMBOL_BYTES(name, work, job_type)                                     \
+  SZG_HOT static szgpu_status name(void *job_of_all, uint64_t part, int worker) { \
+    (void)worker;                                                                 \
+    const job_type *const job = job_of_all;                                       \
+    if (job->symbol_bytes == 1)                                                   \
+      work(job, 1, part);                                                         \
+    else                                                                          \
+      work(job, 2, part);                                                         \
+    return SZGPU_OK;                                                              \
+  }
+
 SZG_INLINE void tally_part(const encode_job *job, uint32_t symbol_bytes, uint64_t part) {
   uint64_t const begin = part * SZG_RUN_PART;
   uint64_t const end = szg_min_u64(begin + SZG_RUN_PART, job->symbol_count);
@@ -154,25 +166,8 @@ SZG_INLINE void write_part(const encode_job *job, uint32_t symbol_bytes, uint64_
   }
 }
 
-SZG_HOT static szgpu_status run_tally_part(void *job_of_all, uint64_t part, int worker) {
-  (void)worker;
-  const encode_job *const job = job_of_all;
-  if (job->symbol_bytes == 1)
-    tally_part(job, 1, part);
-  else
-    tally_part(job, 2, part);
-  return SZGPU_OK;
-}
-
-SZG_HOT static szgpu_status run_write_part(void *job_of_all, uint64_t part, int worker) {
-  (void)worker;
-  const encode_job *const job = job_of_all;
-  if (job->symbol_bytes == 1)
-    write_part(job, 1, part);
-  else
-    write_part(job, 2, part);
-  return SZGPU_OK;
-}
+BY_SYMBOL_BYTES(run_tally_part, tally_part, encode_job)
+BY_SYMBOL_BYTES(run_write_part, write_part, encode_job)
 
 uint64_t szg_runs_encode_scratch_bytes(uint64_t symbol_count) {
   return szg_div_up(symbol_count, SZG_RUN_PART) * sizeof(szg_run_tally);
@@ -277,15 +272,7 @@ SZG_INLINE void fill_part(const decode_job *job, uint32_t symbol_bytes, uint64_t
   }
 }
 
-SZG_HOT static szgpu_status run_fill_part(void *job_of_all, uint64_t part, int worker) {
-  (void)worker;
-  const decode_job *const job = job_of_all;
-  if (job->symbol_bytes == 1)
-    fill_part(job, 1, part);
-  else
-    fill_part(job, 2, part);
-  return SZGPU_OK;
-}
+BY_SYMBOL_BYTES(run_fill_part, fill_part, decode_job)
 
 uint64_t szg_runs_decode_scratch_bytes(uint64_t run_count) {
   return szg_div_up(run_count, SZG_RUN_GROUP) * sizeof(uint64_t);

@@ -323,8 +323,7 @@ szgpu_status launch_encoder(const EncodeJob &job, uint64_t tile_count, cudaStrea
   SZG_TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                                     cudaSharedmemCarveoutMaxShared));
   kernel<<<(unsigned)tile_count, RunPolicy::kThreads, 0, stream>>>(job);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 } // namespace

@@ -360,8 +360,7 @@ szgpu_status launch_expansion(ExpandJob job, unsigned processor_count, cudaStrea
   job.share_symbols = share_tiles * kTileSymbols;
   unsigned const blocks = share_count > 0 ? (unsigned)share_count : 1; /* 1: to set the verdict */
   shares_expand_kernel<Symbol><<<blocks, P::kThreads, 0, stream>>>(job);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 } // namespace

@@ -70,10 +70,8 @@ szgpu_status launch_stages(const szg_run_stages_cuda &stages, const Symbol *symb
                            uint64_t symbol_count, const szg_run_output_cuda &runs,
                            cudaStream_t stream) {
   typedef StagePolicy P;
-  int processors = 0;
-  SZG_TRY(szg_multiprocessor_count(&processors));
-  unsigned const blocks =
-      szg_grid_blocks(symbol_count, P::kThreads, (unsigned)processors * P::kBlocksPerProcessor);
+  unsigned blocks = 0;
+  SZG_TRY(szg_spread_blocks(symbol_count, P::kThreads, P::kBlocksPerProcessor, &blocks));
   uint32_t const count = (uint32_t)symbol_count;
   mask_make_kernel<<<blocks, P::kThreads, 0, stream>>>(symbols, count, stages.mask);
   SZG_TRY_LAUNCH();
@@ -85,8 +83,7 @@ szgpu_status launch_stages(const szg_run_stages_cuda &stages, const Symbol *symb
   SZG_TRY_LAUNCH();
   runs_scatter_kernel<<<blocks, P::kThreads, 0, stream>>>(
       stages.begins, symbols, runs.count, runs.capacity, runs.counts, (Symbol *)runs.symbols);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 } // namespace

@@ -11,63 +11,38 @@ namespace szg {
 /* F32 in F32, F32 in F64 and F64 in F64; all values are bits. Plain values are those of whose
  * logarithms, and of logarithms those of whose numbers, nothing but the sign is special: normal
  * numbers below all known fill values, and not the field's own. */
-struct LogF32 {
-  using Outer = uint32_t;
-  using Inner = uint32_t;
-  static __device__ bool is_plain(Outer x, szg_log_fill fill) {
-    uint32_t const magnitude = x & SZG_SIGNLESS_F32;
-    return magnitude - SZG_NORMAL_F32 < SZG_FILL_LEAST_F32 - SZG_NORMAL_F32 &&
-           !(fill.is_there && x == (uint32_t)fill.bits);
-  }
-  static __device__ Inner log_of_plain(Outer x) {
-    return szg_bits_of_float(szg_log2_f32(x & SZG_SIGNLESS_F32));
-  }
-  static __device__ bool is_plain_log(Inner y, szg_log_fill fill) {
-    return (y & SZG_SIGNLESS_F32) < SZG_INFINITY_F32 &&
-           !(fill.is_there && y == SZG_LOG_MINUS_ZERO_F32);
-  }
-  static __device__ Outer exp_of_plain(Inner y, bool is_negative) {
-    return szg_exp2_f32(y) | (uint32_t)is_negative << 31;
-  }
-  static __device__ Inner to_inner(Outer x, szg_log_fill fill) {
-    return szg_log_to_inner_f32(x, fill);
-  }
-  static __device__ bool is_negative(Outer x, szg_log_fill fill) {
-    return szg_log_is_negative_f32(x, fill);
-  }
-  static __device__ Outer to_outer(Inner y, bool is_negative, szg_log_fill fill) {
-    return szg_log_to_outer_f32(y, is_negative, fill);
-  }
-};
-
-struct LogF64 {
-  using Outer = uint64_t;
-  using Inner = uint64_t;
-  static __device__ bool is_plain(Outer x, szg_log_fill fill) {
-    uint64_t const magnitude = x & SZG_SIGNLESS_F64;
-    return magnitude - SZG_NORMAL_F64 < SZG_FILL_LEAST_F64 - SZG_NORMAL_F64 &&
-           !(fill.is_there && x == fill.bits);
-  }
-  static __device__ Inner log_of_plain(Outer x) {
-    return szg_bits_of_double(szg_log2_f64(x & SZG_SIGNLESS_F64));
-  }
-  static __device__ bool is_plain_log(Inner y, szg_log_fill fill) {
-    return (y & SZG_SIGNLESS_F64) < SZG_INFINITY_F64 &&
-           !(fill.is_there && y == SZG_LOG_MINUS_ZERO_F64);
-  }
-  static __device__ Outer exp_of_plain(Inner y, bool is_negative) {
-    return szg_exp2_f64(y) | (uint64_t)is_negative << 63;
-  }
-  static __device__ Inner to_inner(Outer x, szg_log_fill fill) {
-    return szg_log_to_inner_f64(x, fill);
-  }
-  static __device__ bool is_negative(Outer x, szg_log_fill fill) {
-    return szg_log_is_negative_f64(x, fill);
-  }
-  static __device__ Outer to_outer(Inner y, bool is_negative, szg_log_fill fill) {
-    return szg_log_to_outer_f64(y, is_negative, fill);
-  }
-};
+#define SZG_LOG_PAIR(Name, suffix, SUFFIX, Bits, bits_of)                                       \
+  struct Name {                                                                                 \
+    using Outer = Bits;                                                                         \
+    using Inner = Bits;                                                                         \
+    static __device__ bool is_plain(Outer x, szg_log_fill fill) {                               \
+      Bits const magnitude = x & SZG_SIGNLESS_##SUFFIX;                                         \
+      return magnitude - SZG_NORMAL_##SUFFIX < SZG_FILL_LEAST_##SUFFIX - SZG_NORMAL_##SUFFIX && \
+             !(fill.is_there && x == (Bits)fill.bits);                                          \
+    }                                                                                           \
+    static __device__ Inner log_of_plain(Outer x) {                                             \
+      return bits_of(szg_log2_##suffix(x & SZG_SIGNLESS_##SUFFIX));                             \
+    }                                                                                           \
+    static __device__ bool is_plain_log(Inner y, szg_log_fill fill) {                           \
+      return (y & SZG_SIGNLESS_##SUFFIX) < SZG_INFINITY_##SUFFIX &&                             \
+             !(fill.is_there && y == SZG_LOG_MINUS_ZERO_##SUFFIX);                              \
+    }                                                                                           \
+    static __device__ Outer exp_of_plain(Inner y, bool is_negative) {                           \
+      return szg_exp2_##suffix(y) | (Bits)is_negative << (8 * sizeof(Bits) - 1);                \
+    }                                                                                           \
+    static __device__ Inner to_inner(Outer x, szg_log_fill fill) {                              \
+      return szg_log_to_inner_##suffix(x, fill);                                                \
+    }                                                                                           \
+    static __device__ bool is_negative(Outer x, szg_log_fill fill) {                            \
+      return szg_log_is_negative_##suffix(x, fill);                                             \
+    }                                                                                           \
+    static __device__ Outer to_outer(Inner y, bool is_negative, szg_log_fill fill) {            \
+      return szg_log_to_outer_##suffix(y, is_negative, fill);                                   \
+    }                                                                                           \
+  };
+SZG_LOG_PAIR(LogF32, f32, F32, uint32_t, szg_bits_of_float)
+SZG_LOG_PAIR(LogF64, f64, F64, uint64_t, szg_bits_of_double)
+#undef SZG_LOG_PAIR
 
 struct LogF32Close {
   using Outer = uint32_t;

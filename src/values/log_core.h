@@ -41,78 +41,45 @@ typedef struct szg_log_fill {
   uint64_t bits;
 } szg_log_fill;
 
-SZG_HD uint32_t szg_log_to_inner_f32(uint32_t x, szg_log_fill fill) {
-  uint32_t const magnitude = x & SZG_SIGNLESS_F32;
-  uint32_t const is_normal =
-      szg_ones_u32(magnitude - SZG_NORMAL_F32 < SZG_INFINITY_F32 - SZG_NORMAL_F32);
-  uint32_t const is_low = szg_ones_u32(magnitude < SZG_NORMAL_F32);
-  uint32_t const log2 = szg_bits_of_float(szg_log2_f32(magnitude));
-  uint32_t const special = magnitude | (is_low & ~SZG_SIGNLESS_F32) | (is_low & SZG_INFINITY_F32);
-  uint32_t const inner = (log2 & is_normal) | (special & ~is_normal);
-  uint32_t const has_fill = szg_ones_u32(fill.is_there);
-  uint32_t const is_fill = has_fill & szg_ones_u32(x == (uint32_t)fill.bits);
-  uint32_t const is_minus_zero = has_fill & ~is_fill & szg_ones_u32(x == ~SZG_SIGNLESS_F32);
-  return (inner & ~(is_fill | is_minus_zero)) | (is_fill & SZG_LOG_FILL_F32) |
-         (is_minus_zero & SZG_LOG_MINUS_ZERO_F32);
-}
-
-/* Whether the value is said to be negative. */
-SZG_HD bool szg_log_is_negative_f32(uint32_t x, szg_log_fill fill) {
-  uint32_t const has_fill = szg_ones_u32(fill.is_there);
-  uint32_t const is_zero = has_fill & szg_ones_u32((x & SZG_SIGNLESS_F32) == 0);
-  uint32_t const is_fill = has_fill & szg_ones_u32(x == (uint32_t)fill.bits);
-  return ((x | is_zero) & ~is_fill) >> 31;
-}
-
-SZG_HD uint32_t szg_log_to_outer_f32(uint32_t inner, bool is_negative, szg_log_fill fill) {
-  uint32_t const has_fill = szg_ones_u32(fill.is_there);
-  uint32_t const is_special = szg_ones_u32((inner & SZG_SIGNLESS_F32) >= SZG_INFINITY_F32);
-  uint32_t const is_low = szg_ones_u32(inner >> 31);
-  uint32_t const is_minus_zero = has_fill & szg_ones_u32(inner == SZG_LOG_MINUS_ZERO_F32);
-  uint32_t const is_fill = has_fill & szg_ones_u32(inner == SZG_LOG_FILL_F32);
-  uint32_t const special = inner & SZG_SIGNLESS_F32 & ~(is_low & SZG_INFINITY_F32);
-  uint32_t const magnitude =
-      ((szg_exp2_f32(inner) & ~is_special) | (special & is_special)) & ~is_minus_zero;
-  uint32_t const negative = szg_ones_u32(is_negative);
-  uint32_t const value = magnitude | (negative & ~SZG_SIGNLESS_F32);
-  return (value & ~is_fill) | (is_fill & ~negative & (uint32_t)fill.bits);
-}
-
-SZG_HD uint64_t szg_log_to_inner_f64(uint64_t x, szg_log_fill fill) {
-  uint64_t const magnitude = x & SZG_SIGNLESS_F64;
-  uint64_t const is_normal =
-      szg_ones_u64(magnitude - SZG_NORMAL_F64 < SZG_INFINITY_F64 - SZG_NORMAL_F64);
-  uint64_t const is_low = szg_ones_u64(magnitude < SZG_NORMAL_F64);
-  uint64_t const log2 = szg_bits_of_double(szg_log2_f64(magnitude));
-  uint64_t const special = magnitude | (is_low & ~SZG_SIGNLESS_F64) | (is_low & SZG_INFINITY_F64);
-  uint64_t const inner = (log2 & is_normal) | (special & ~is_normal);
-  uint64_t const has_fill = szg_ones_u64(fill.is_there);
-  uint64_t const is_fill = has_fill & szg_ones_u64(x == fill.bits);
-  uint64_t const is_minus_zero = has_fill & ~is_fill & szg_ones_u64(x == ~SZG_SIGNLESS_F64);
-  return (inner & ~(is_fill | is_minus_zero)) | (is_fill & SZG_LOG_FILL_F64) |
-         (is_minus_zero & SZG_LOG_MINUS_ZERO_F64);
-}
-
-SZG_HD bool szg_log_is_negative_f64(uint64_t x, szg_log_fill fill) {
-  uint64_t const has_fill = szg_ones_u64(fill.is_there);
-  uint64_t const is_zero = has_fill & szg_ones_u64((x & SZG_SIGNLESS_F64) == 0);
-  uint64_t const is_fill = has_fill & szg_ones_u64(x == fill.bits);
-  return ((x | is_zero) & ~is_fill) >> 63;
-}
-
-SZG_HD uint64_t szg_log_to_outer_f64(uint64_t inner, bool is_negative, szg_log_fill fill) {
-  uint64_t const has_fill = szg_ones_u64(fill.is_there);
-  uint64_t const is_special = szg_ones_u64((inner & SZG_SIGNLESS_F64) >= SZG_INFINITY_F64);
-  uint64_t const is_low = szg_ones_u64(inner >> 63);
-  uint64_t const is_minus_zero = has_fill & szg_ones_u64(inner == SZG_LOG_MINUS_ZERO_F64);
-  uint64_t const is_fill = has_fill & szg_ones_u64(inner == SZG_LOG_FILL_F64);
-  uint64_t const special = inner & SZG_SIGNLESS_F64 & ~(is_low & SZG_INFINITY_F64);
-  uint64_t const magnitude =
-      ((szg_exp2_f64(inner) & ~is_special) | (special & is_special)) & ~is_minus_zero;
-  uint64_t const negative = szg_ones_u64(is_negative);
-  uint64_t const value = magnitude | (negative & ~SZG_SIGNLESS_F64);
-  return (value & ~is_fill) | (is_fill & ~negative & fill.bits);
-}
+/* To logarithms; whether the value is said to be negative; and back. */
+#define SZG_LOG_FUNCTIONS(suffix, SUFFIX, Bits, ones, bits_of)                                \
+  SZG_HD Bits szg_log_to_inner_##suffix(Bits x, szg_log_fill fill) {                          \
+    Bits const magnitude = x & SZG_SIGNLESS_##SUFFIX;                                         \
+    Bits const is_normal =                                                                    \
+        ones(magnitude - SZG_NORMAL_##SUFFIX < SZG_INFINITY_##SUFFIX - SZG_NORMAL_##SUFFIX);  \
+    Bits const is_low = ones(magnitude < SZG_NORMAL_##SUFFIX);                                \
+    Bits const log2 = bits_of(szg_log2_##suffix(magnitude));                                  \
+    Bits const special =                                                                      \
+        magnitude | (is_low & ~SZG_SIGNLESS_##SUFFIX) | (is_low & SZG_INFINITY_##SUFFIX);     \
+    Bits const inner = (log2 & is_normal) | (special & ~is_normal);                           \
+    Bits const has_fill = ones(fill.is_there);                                                \
+    Bits const is_fill = has_fill & ones(x == (Bits)fill.bits);                               \
+    Bits const is_minus_zero = has_fill & ~is_fill & ones(x == ~SZG_SIGNLESS_##SUFFIX);       \
+    return (inner & ~(is_fill | is_minus_zero)) | (is_fill & SZG_LOG_FILL_##SUFFIX) |         \
+           (is_minus_zero & SZG_LOG_MINUS_ZERO_##SUFFIX);                                     \
+  }                                                                                           \
+  SZG_HD bool szg_log_is_negative_##suffix(Bits x, szg_log_fill fill) {                       \
+    Bits const has_fill = ones(fill.is_there);                                                \
+    Bits const is_zero = has_fill & ones((x & SZG_SIGNLESS_##SUFFIX) == 0);                   \
+    Bits const is_fill = has_fill & ones(x == (Bits)fill.bits);                               \
+    return ((x | is_zero) & ~is_fill) >> (8 * sizeof(Bits) - 1);                              \
+  }                                                                                           \
+  SZG_HD Bits szg_log_to_outer_##suffix(Bits inner, bool is_negative, szg_log_fill fill) {    \
+    Bits const has_fill = ones(fill.is_there);                                                \
+    Bits const is_special = ones((inner & SZG_SIGNLESS_##SUFFIX) >= SZG_INFINITY_##SUFFIX);   \
+    Bits const is_low = ones(inner >> (8 * sizeof(Bits) - 1));                                \
+    Bits const is_minus_zero = has_fill & ones(inner == SZG_LOG_MINUS_ZERO_##SUFFIX);         \
+    Bits const is_fill = has_fill & ones(inner == SZG_LOG_FILL_##SUFFIX);                     \
+    Bits const special = inner & SZG_SIGNLESS_##SUFFIX & ~(is_low & SZG_INFINITY_##SUFFIX);   \
+    Bits const magnitude =                                                                    \
+        ((szg_exp2_##suffix(inner) & ~is_special) | (special & is_special)) & ~is_minus_zero; \
+    Bits const negative = ones(is_negative);                                                  \
+    Bits const value = magnitude | (negative & ~SZG_SIGNLESS_##SUFFIX);                       \
+    return (value & ~is_fill) | (is_fill & ~negative & (Bits)fill.bits);                      \
+  }
+SZG_LOG_FUNCTIONS(f32, F32, uint32_t, szg_ones_u32, szg_bits_of_float)
+SZG_LOG_FUNCTIONS(f64, F64, uint64_t, szg_ones_u64, szg_bits_of_double)
+#undef SZG_LOG_FUNCTIONS
 
 /* f32 under bounds so close that their logarithms are f64: normal numbers by value, others with
  * their mantissa where that of f64 begins, so that subnormals stay subnormal. */

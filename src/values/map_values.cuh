@@ -256,13 +256,9 @@ MapJob<Way> map_job_of(const void *from, uint64_t value_count, void *to, uint32_
 /* Blocks for a kernel that maps values, so that all run at once. */
 template <class Way>
 szgpu_status map_blocks(const MapJob<Way> &job, unsigned *blocks) {
-  int multiprocessors = 0;
-  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
   uint64_t const threads =
       job.together ? job.value_count / MapPolicy::kAtOnce + 1 : job.value_count;
-  *blocks = szg_grid_blocks(threads, MapPolicy::kThreads,
-                            (unsigned)(MapPolicy::kBlocks<Way> * multiprocessors));
-  return SZGPU_OK;
+  return szg_spread_blocks(threads, MapPolicy::kThreads, MapPolicy::kBlocks<Way>, blocks);
 }
 
 } // namespace szg

@@ -20,7 +20,7 @@ szg_mapping szg_mapping_of_params(const szgpu_params *params, szgpu_dtype dtype)
 }
 
 /* Both ways of a type; INNER: how inner values are moved. */
-#define MAP_BOTH_WAYS(suffix, OUTER, INNER, widen, narrow)                         \
+#define MAP_BOTH_WAYS(dtype, suffix, OUTER, INNER, widen, narrow)                  \
   SZG_HOT static void widen_##suffix(const OUTER *restrict outer, uint64_t count,  \
                                      INNER *restrict inner) {                      \
     for (uint64_t i = 0; i < count; i++) inner[i] = widen(outer[i]);               \
@@ -35,13 +35,16 @@ szg_mapping szg_mapping_of_params(const szgpu_params *params, szgpu_dtype dtype)
 #define NARROW_U16(x) szg_narrow_integer_f32(x, 0, UINT16_MAX)
 #define NARROW_I32(x) szg_narrow_integer_f64(x, INT32_MIN, INT32_MAX)
 
-MAP_BOTH_WAYS(f16, uint16_t, uint32_t, szg_widen_f16, szg_narrow_f16)
-MAP_BOTH_WAYS(bf16, uint16_t, uint32_t, szg_widen_bf16, szg_narrow_bf16)
-MAP_BOTH_WAYS(i8, int8_t, float, (float), NARROW_I8)
-MAP_BOTH_WAYS(u8, uint8_t, float, (float), NARROW_U8)
-MAP_BOTH_WAYS(i16, int16_t, float, (float), NARROW_I16)
-MAP_BOTH_WAYS(u16, uint16_t, float, (float), NARROW_U16)
-MAP_BOTH_WAYS(i32, int32_t, double, (double), NARROW_I32)
+/* Number, suffix, outer and inner type of each type that is widened, and its ways. */
+#define WIDENED_TYPES(X)                                                   \
+  X(SZGPU_F16, f16, uint16_t, uint32_t, szg_widen_f16, szg_narrow_f16)     \
+  X(SZGPU_BF16, bf16, uint16_t, uint32_t, szg_widen_bf16, szg_narrow_bf16) \
+  X(SZGPU_I8, i8, int8_t, float, (float), NARROW_I8)                       \
+  X(SZGPU_U8, u8, uint8_t, float, (float), NARROW_U8)                      \
+  X(SZGPU_I16, i16, int16_t, float, (float), NARROW_I16)                   \
+  X(SZGPU_U16, u16, uint16_t, float, (float), NARROW_U16)                  \
+  X(SZGPU_I32, i32, int32_t, double, (double), NARROW_I32)
+WIDENED_TYPES(MAP_BOTH_WAYS)
 
 void szg_values_to_inner(const szg_mapping *mapping, const void *outer, uint64_t value_count,
                          void *inner) {
@@ -50,27 +53,12 @@ void szg_values_to_inner(const szg_mapping *mapping, const void *outer, uint64_t
     return;
   }
   switch (mapping->outer) {
-    case SZGPU_F16:
-      widen_f16(outer, value_count, inner);
-      break;
-    case SZGPU_BF16:
-      widen_bf16(outer, value_count, inner);
-      break;
-    case SZGPU_I8:
-      widen_i8(outer, value_count, inner);
-      break;
-    case SZGPU_U8:
-      widen_u8(outer, value_count, inner);
-      break;
-    case SZGPU_I16:
-      widen_i16(outer, value_count, inner);
-      break;
-    case SZGPU_U16:
-      widen_u16(outer, value_count, inner);
-      break;
-    case SZGPU_I32:
-      widen_i32(outer, value_count, inner);
-      break;
+#define CASE(dtype, suffix, OUTER, INNER, widen, narrow) \
+  case dtype:                                            \
+    widen_##suffix(outer, value_count, inner);           \
+    break;
+    WIDENED_TYPES(CASE)
+#undef CASE
     default:
       assert(!"a type that is widened");
   }
@@ -79,27 +67,12 @@ void szg_values_to_inner(const szg_mapping *mapping, const void *outer, uint64_t
 void szg_values_to_outer(const szg_mapping *mapping, const void *inner, uint64_t value_count,
                          void *outer) {
   switch (mapping->outer) {
-    case SZGPU_F16:
-      narrow_f16(inner, value_count, outer);
-      break;
-    case SZGPU_BF16:
-      narrow_bf16(inner, value_count, outer);
-      break;
-    case SZGPU_I8:
-      narrow_i8(inner, value_count, outer);
-      break;
-    case SZGPU_U8:
-      narrow_u8(inner, value_count, outer);
-      break;
-    case SZGPU_I16:
-      narrow_i16(inner, value_count, outer);
-      break;
-    case SZGPU_U16:
-      narrow_u16(inner, value_count, outer);
-      break;
-    case SZGPU_I32:
-      narrow_i32(inner, value_count, outer);
-      break;
+#define CASE(dtype, suffix, OUTER, INNER, widen, narrow) \
+  case dtype:                                            \
+    narrow_##suffix(inner, value_count, outer);          \
+    break;
+    WIDENED_TYPES(CASE)
+#undef CASE
     default:
       assert(!"a type that is widened");
   }

@@ -28,8 +28,7 @@ struct MapLaunch {
     unsigned blocks;
     SZG_TRY(map_blocks(job, &blocks));
     map_kernel<<<blocks, MapPolicy::kThreads, 0, stream>>>(job);
-    SZG_TRY_LAUNCH();
-    return SZGPU_OK;
+    return szg_launched();
   }
 };
 

@@ -14,21 +14,10 @@
 #include <xmmintrin.h>
 #endif
 
-#include "h5_support.h"
+#include "h5_file.h"
 
 enum { ROWS = 48, COLUMNS = 40, VALUES = ROWS * COLUMNS, MOST_BYTES = VALUES * 8 };
 static hsize_t const dims[] = {ROWS, COLUMNS};
-static hid_t file;
-
-static int make_file(void **state) {
-  if (h5_begin(state)) return 1;
-  file = h5_make_file();
-  return 0;
-}
-static int close_file(void **state) {
-  (void)state;
-  return H5Fclose(file) < 0;
-}
 
 /* ---- properties ---- */
 

@@ -6,20 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "h5_support.h"
+#include "h5_file.h"
 #include "listener.h"
-
-static hid_t file;
-
-static int make_file(void **state) {
-  if (h5_begin(state)) return 1;
-  file = h5_make_file();
-  return 0;
-}
-static int close_file(void **state) {
-  (void)state;
-  return H5Fclose(file) < 0;
-}
 
 static hid_t make_dataset(const char *name, hid_t type, hsize_t count, szgpu_mode mode,
                           double bound, unsigned flags) {

@@ -6,19 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "h5_support.h"
-
-static hid_t file;
-
-static int make_file(void **state) {
-  if (h5_begin(state)) return 1;
-  file = h5_make_file();
-  return 0;
-}
-static int close_file(void **state) {
-  (void)state;
-  return H5Fclose(file) < 0;
-}
+#include "h5_file.h"
 
 /* Properties for dims in one chunk: another filter or none, then szgpu with a bound of 0.1. */
 static hid_t properties_behind(H5Z_filter_t other, int rank, const hsize_t *dims, unsigned flags) {

@@ -5,19 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "h5_support.h"
-
-static hid_t file;
-
-static int make_file(void **state) {
-  if (h5_begin(state)) return 1;
-  file = h5_make_file();
-  return 0;
-}
-static int close_file(void **state) {
-  (void)state;
-  return H5Fclose(file) < 0;
-}
+#include "h5_file.h"
 
 static hid_t properties_of(int rank, const hsize_t *chunk, szgpu_mode mode, double bound,
                            unsigned options, unsigned flags) {

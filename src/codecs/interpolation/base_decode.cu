@@ -218,6 +218,5 @@ szgpu_status szg_base_decode_cuda(const szg_levels *levels, const szg_levels_til
   SZG_TRY_CUDA(cudaFuncSetAttribute(szg::base_decode_kernel,
                                     cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   szg::base_decode_kernel<<<blocks, szg::BaseDecodePolicy::kThreads, bytes, stream>>>(job);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }

@@ -247,8 +247,7 @@ szgpu_status szg_base_encode_cuda(const szg_levels *levels, const szg_levels_lat
           cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
       auto const blocks = (unsigned)levels->stages[0].tile_count; /* below 2^31 */
       kernel<<<blocks, szg::BaseEncodePolicy::kThreads, bytes, stream>>>(job);
-      SZG_TRY_LAUNCH();
-      return SZGPU_OK;
+      return szg_launched();
     } else {
       return SZGPU_UNSUPPORTED; /* wide frames are not served */
     }

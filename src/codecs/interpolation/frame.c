@@ -221,5 +221,5 @@ void szg_levels_carve(szg_arena *arena, const szg_levels *levels, uint32_t grid_
 }
 
 szgpu_status szg_levels_arena_open(szgpu_ctx *ctx, szg_arena *arena) {
-  return szg_arena_open_in(ctx, &ctx->levels, arena, arena);
+  return szg_arena_open_in(ctx, &ctx->kept[SZG_KEPT_KIND], arena, arena);
 }

@@ -8,28 +8,18 @@
 #include "codecs/interpolation/levels_encode.h"
 #include "codecs/interpolation/levels_fused.h"
 #include "codecs/interpolation/levels_probe.h"
+#include "codecs/kind.h"
 #include "codecs/outliers.h"
 #include "codecs/part_slots.h"
-#include "codecs/rules.h"
-#include "container/writer.h"
-#include "core/arena.h"
 #include "huffman/tokens_cuda.h"
 #include "predict/axes.h"
-#include "quant/bound.h"
 
 SZG_C_BEGIN
 
 /* Tiles that a CPU worker takes at once. */
 enum { SZG_LEVELS_PART_TILES = 4 };
 
-/* ---- levels.c ---- */
-
-bool szg_levels_frame_may_occur(const szg_header *archive);
-bool szg_levels_frame_is_sound(const szg_frame_facts *facts);
-void szg_levels_frame_rules(const szg_frame_facts *facts, szg_section_rules *rules);
-void szg_levels_frame_describe(const szg_frame_facts *facts, szgpu_frame_info *info);
-bool szg_levels_frame_serves(const szg_write_request *request);
-bool szg_levels_frame_suits(const szg_bound_plan *bound);
+SZG_DECLARE_KIND(levels);
 
 /* The section of stage i. */
 static inline uint32_t szg_levels_section(uint32_t stage) { return SZG_SECTION_BASE + stage; }
@@ -105,7 +95,7 @@ static inline void *szg_levels_codes_of(const szg_levels_memory *memory, int wor
 /* Gives `arena` a block of the ctx's buffer for levels frames, as large as it has measured. */
 szgpu_status szg_levels_arena_open(szgpu_ctx *ctx, szg_arena *arena) SZG_CHECKED;
 
-/* ---- choosing (levels_choose.c) ---- */
+/* ---- choosing (choose.c) ---- */
 
 /* How a frame is predicted. is_chosen false: by tile frames. */
 typedef struct szg_levels_choice {
@@ -132,14 +122,12 @@ void szg_levels_decide(const szg_levels_asked *asked, const szg_probes *probes,
 /* Both, with the CPU's sampling in between. */
 szgpu_status szg_levels_choose(szg_write_job *job, szg_levels_choice *choice) SZG_CHECKED;
 
-/* ---- CPU: writing (levels_write.c) ---- */
+/* ---- CPU: writing (write.c) ---- */
 
 /* What it takes in the ctx's buffer for levels, except for grids. */
 uint64_t szg_levels_write_fixed_bytes(const szg_write_request *request);
-szgpu_status szg_levels_frame_write(szg_write_job *job, szg_writer *writer, szg_frame_header *frame,
-                                    bool *is_written) SZG_CHECKED;
 
-/* ---- CPU: reading (levels_read.c) ---- */
+/* ---- CPU: reading (read.c) ---- */
 
 /* A stage's section, opened. */
 typedef struct szg_levels_stage_input {
@@ -153,24 +141,14 @@ typedef struct szg_levels_read_plan {
   szg_tokens_books *books;
   szg_tokens_decoder *decoder;
 } szg_levels_read_plan;
-void szg_levels_frame_carve_read(szg_arena *arena, const szg_read_request *request,
-                                 szg_read_plan *plan);
-szgpu_status szg_levels_frame_open(szg_read_job *job) SZG_CHECKED;
-szgpu_status szg_levels_frame_restore(szg_read_job *job) SZG_CHECKED;
 
-/* A folded frame has no level of the field. */
-bool szg_levels_frame_has_level(const szg_frame_facts *facts, uint32_t level);
-
-/* ---- CUDA: choosing (levels_choose.cu) ---- */
-
-szgpu_status szg_levels_frame_carve_zeroed_cuda(szg_arena *arena, const szg_write_request *request,
-                                                szg_write_plan_cuda *plan) SZG_CHECKED;
+/* ---- CUDA: choosing (choose.cu) ---- */
 
 /* The same choice as szg_levels_choose. Waits once, and clears tile marks meanwhile. */
 szgpu_status szg_levels_choose_cuda(const szg_write_job_cuda *job,
                                     szg_levels_choice *choice) SZG_CHECKED;
 
-/* ---- CUDA: writing (levels_write.cu) ---- */
+/* ---- CUDA: writing (write.cu) ---- */
 
 /* What the host learns about a frame when all its stages are coded. */
 typedef struct szg_levels_found {
@@ -194,20 +172,14 @@ typedef struct szg_levels_write_plan_cuda {
   szg_levels_found *found_back; /* pinned */
 } szg_levels_write_plan_cuda;
 
-szgpu_status szg_levels_frame_carve_write_cuda(szg_arena *arena, const szg_write_request *request,
-                                               szg_write_plan_cuda *plan) SZG_CHECKED;
-/* Completes an archive of one frame (levels_archive.cu), and then copies what was found to the
+/* Completes an archive of one frame (archive.cu), and then copies what was found to the
  * host. header: of stages of unknown sizes. Gives up, with frame_bytes 0, if there are outliers,
  * the frame does not shrink or fit, or stages take more than most_bytes. */
 szgpu_status szg_levels_archive_complete_cuda(const szg_write_job_cuda *job,
                                               const szg_frame_header *header,
                                               uint64_t most_bytes) SZG_CHECKED;
-void szg_levels_frame_carve_write_pinned(szg_arena *arena, const szg_write_request *request,
-                                         szg_write_plan_cuda *plan);
-szgpu_status szg_levels_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layout_cuda *layout,
-                                         bool *is_written) SZG_CHECKED;
 
-/* ---- CUDA: reading (levels_read.cu) ---- */
+/* ---- CUDA: reading (read.cu) ---- */
 
 /* Tiles whose codes are on the device at a time, if they come from other kernels than points: those
  * with this many bytes of codes. */
@@ -218,20 +190,6 @@ typedef struct szg_levels_read_plan_cuda {
   uint8_t *memory;
   uint64_t memory_bytes;
 } szg_levels_read_plan_cuda;
-
-void szg_levels_frame_size_read_cuda(const szg_read_frame_cuda *frame, szg_read_sizes_cuda *sizes);
-void szg_levels_frame_size_reserve_cuda(const szg_write_request *request,
-                                        szg_read_sizes_cuda *sizes);
-szgpu_status szg_levels_frame_carve_read_cuda(szg_arena *arena, const szg_read_sizes_cuda *sizes,
-                                              szg_read_plan_cuda *plan) SZG_CHECKED;
-szgpu_status szg_levels_frame_open_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
-szgpu_status szg_levels_frame_prepare_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
-szgpu_status szg_levels_frame_restore_cuda(const szg_read_job_cuda *job,
-                                           const szg_frame_rows_cuda *rows) SZG_CHECKED;
-/* A region of a folded frame is restored by rows. */
-bool szg_levels_frame_find_region_cuda(const szg_read_frame_cuda *frame, szg_box *box,
-                                       uint64_t *tile_count);
-szgpu_status szg_levels_frame_restore_region_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
 
 SZG_C_END
 

@@ -134,8 +134,7 @@ szgpu_status code_level(const LevelsJob &job, const MarkRule &rule, const void *
   kernel<<<blocks, LevelsPolicy::kThreads, (size_t)box_bytes<A>(rows), stream>>>(
       job, rows, rule, (const typename A::Value *)values, (const Unsigned *)known,
       (Unsigned *)codes, (Unsigned *)grid);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 template <class A>
@@ -146,8 +145,7 @@ szgpu_status code_base(const LevelsJob &job, const MarkRule &rule, const void *v
   SZG_TRY(levels_blocks(job, &blocks));
   base_code_kernel<A><<<blocks, LevelsPolicy::kThreads, 0, stream>>>(
       job, rule, (const typename A::Value *)values, (Unsigned *)codes, (Unsigned *)grid);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 } // namespace

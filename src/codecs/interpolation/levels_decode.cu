@@ -224,8 +224,7 @@ szgpu_status launch(const LevelsDecodeJob &job, uint64_t slot_count, cudaStream_
   SZG_TRY_CUDA(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   kernel<<<(unsigned)blocks, warps * 32, bytes, stream>>>(job);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 template <uint32_t kCodeBytes, class Target>

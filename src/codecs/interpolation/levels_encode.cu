@@ -289,8 +289,7 @@ szgpu_status launch(const LevelsEncodeJob<A> &job, cudaStream_t stream) {
   SZG_TRY_CUDA(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   kernel<<<blocks, 32 * warps, bytes, stream>>>(job);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 template <uint32_t kBytes, class A>

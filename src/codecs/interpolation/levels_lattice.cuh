@@ -17,18 +17,17 @@ struct NarrowPoints {
   typedef int32_t Point;
   typedef uint32_t Unsigned;
   static constexpr int kLimitBits = SZG_LEVELS_LIMIT_BITS;
+
+  static __device__ __forceinline__ double number(Point q) { return __int2double_rn(q); }
 };
 
 struct WidePoints {
   typedef int64_t Point;
   typedef uint64_t Unsigned;
   static constexpr int kLimitBits = SZG_LEVELS_WIDE_LIMIT_BITS;
-};
 
-__device__ __forceinline__ uint64_t low_bits_f64(const szg_levels_lattice &k, double x) {
-  double const sum = __fma_rn(x, k.inverse, SZG_LEVELS_ROUND_F64);
-  return (uint64_t)__double_as_longlong(sum) - (uint64_t)__double_as_longlong(SZG_LEVELS_ROUND_F64);
-}
+  static __device__ __forceinline__ double number(Point q) { return __ll2double_rn(q); }
+};
 
 struct LevelsF32 : NarrowPoints {
   typedef float Value;
@@ -46,33 +45,24 @@ struct LevelsF32 : NarrowPoints {
   }
 };
 
-struct LevelsF64 : NarrowPoints {
+template <class Points>
+struct LevelsOfF64 : Points {
   typedef double Value;
   typedef uint64_t Bits;
+  typedef typename Points::Point Point;
   static __device__ __forceinline__ Bits bits(Value x) { return (Bits)__double_as_longlong(x); }
   static __device__ __forceinline__ bool lattice(const szg_levels_lattice &k, Value x, Point *q) {
-    uint64_t const low = low_bits_f64(k, x);
-    *q = (Point)(uint32_t)low;
-    return low + k.limit < 2 * k.limit;
-  }
-  static __device__ __forceinline__ Value restore(const szg_levels_lattice &k, Point q) {
-    return szg_limit_f64(__dmul_rn(__int2double_rn(q), k.fine), k.least, k.greatest);
-  }
-};
-
-struct LevelsF64Wide : WidePoints {
-  typedef double Value;
-  typedef uint64_t Bits;
-  static __device__ __forceinline__ Bits bits(Value x) { return (Bits)__double_as_longlong(x); }
-  static __device__ __forceinline__ bool lattice(const szg_levels_lattice &k, Value x, Point *q) {
-    uint64_t const low = low_bits_f64(k, x);
+    double const sum = __fma_rn(x, k.inverse, SZG_LEVELS_ROUND_F64);
+    uint64_t const low = bits(sum) - bits(SZG_LEVELS_ROUND_F64);
     *q = (Point)low;
     return low + k.limit < 2 * k.limit;
   }
   static __device__ __forceinline__ Value restore(const szg_levels_lattice &k, Point q) {
-    return szg_limit_f64(__dmul_rn(__ll2double_rn(q), k.fine), k.least, k.greatest);
+    return szg_limit_f64(__dmul_rn(Points::number(q), k.fine), k.least, k.greatest);
   }
 };
+struct LevelsF64 : LevelsOfF64<NarrowPoints> {};
+struct LevelsF64Wide : LevelsOfF64<WidePoints> {};
 
 struct LevelsF32Wide : WidePoints {
   typedef float Value;

@@ -368,8 +368,7 @@ szgpu_status probe(const szg_probe_source &source, const szg_probe_view &view, P
   ways_count_kernel<A, kAxes>
       <<<dim3(blocks, kPieces, view_count), ProbePolicy::kThreads, 0, stream>>>(
           points, source.grid, view, source.fine_bits, counts, results, answer);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 } // namespace

@@ -134,8 +134,7 @@ szgpu_status restore_level(const LevelsJob &job, const uint32_t *unit, const voi
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostBoxBytes<A>));
   kernel<<<blocks, LevelsPolicy::kThreads, (size_t)box_bytes<A>(rows), stream>>>(
       job, rows, (const Unsigned *)known, (const Unsigned *)codes, unit, writer);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 template <class A>
@@ -145,8 +144,7 @@ szgpu_status restore_base(const LevelsJob &job, const uint32_t *unit, const void
   SZG_TRY(levels_blocks(job, &blocks));
   base_restore_kernel<A><<<blocks, LevelsPolicy::kThreads, 0, stream>>>(
       job, (const typename A::Unsigned *)codes, unit, writer);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 } // namespace

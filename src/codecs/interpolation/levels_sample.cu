@@ -247,8 +247,7 @@ szgpu_status sample(const SampleJob &job, uint32_t stage_count, const void *valu
                                     (int)kMostSampleBytes<A>));
   kernel<<<blocks, LevelsPolicy::kThreads, sample_bytes<A>(job, stage_count), stream>>>(
       job, (const typename A::Value *)values);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 } // namespace

@@ -150,6 +150,5 @@ szgpu_status szg_levels_write_sections_cuda(const szg_levels_section_cuda *secti
   }
   SZG_REQUIRE(blocks < (uint64_t)1 << 31, SZGPU_UNSUPPORTED);
   szg::sections_write_kernel<<<(unsigned)blocks, szg::SectionsPolicy::kThreads, 0, stream>>>(job);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }

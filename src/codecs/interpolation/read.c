@@ -259,9 +259,17 @@ static szgpu_status restore_rows(levels_job *job) {
 
 enum { SHOWN_ROWS = 64 }; /* that a worker takes at once */
 
-bool szg_levels_frame_has_level(const szg_frame_facts *facts, uint32_t level) {
+szgpu_status szg_levels_frame_require_level(szgpu_ctx *ctx, const szg_frame_facts *facts,
+                                            uint32_t level) {
   const szg_levels_facts *const own = &facts->frame->levels;
-  return own->fold == 0 && level <= own->level_count;
+  unsigned long long const number = facts->frame->index;
+  if (own->fold)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
+                    "frame %llu is folded to rows of %llu: it has no levels of the field", number,
+                    (unsigned long long)own->fold);
+  if (level <= own->level_count) return SZGPU_OK;
+  return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "frame %llu goes up to level %u, not to %u", number,
+                  own->level_count, level);
 }
 
 /* Whether the axis (of a box) is interpolated. */

@@ -4,16 +4,12 @@
  *   send       items from the host to a list
  *   headers    a warp each: both headers, checked in full; where sections lie, for the next stages
  *   verify, open, decompress   as for one tile frame, for all items at once
- *   raw        the values of raw frames
- *   judge      the outcomes
+ *   judge      the values of raw frames; the outcomes
  */
 #include "codecs/batch_headers.cuh"
-#include "codecs/raw_planes.cuh"
 
 namespace szg {
 namespace {
-
-/* ---- headers ---- */
 
 /* Checks a frame's header as szg_frame_open does, in an archive that has neither planes nor levels
  * frames. One thread calls. */
@@ -69,10 +65,10 @@ __device__ void place_sections(const szg_frame_header &frame, szg_batch_item *it
 /* One warp for each item. */
 __global__ void __launch_bounds__(32)
     items_headers_kernel(const __grid_constant__ szg_batch_heads heads, uint32_t value_bytes,
-                         szg_batch_read_lists lists) {
+                         szg_batch_lists lists) {
   __shared__ HeadersMemory memory;
   szg_batch_item *const item = &lists.items[blockIdx.x];
-  szg_tile_read_item *const tiles = &lists.tiles[blockIdx.x];
+  szg_tile_read_item *const tiles = &lists.read_tiles[blockIdx.x];
   szg_checksum_item *const checksums = &lists.checksums[blockIdx.x];
   szg_grid const grid = szg_grid_of_dims(item->dims, (int)item->ndim);
   const szg_batch_read_work &work = item->read;
@@ -83,96 +79,35 @@ __global__ void __launch_bounds__(32)
         return suits_class(heads, *facts.frame) ? SZGPU_OK : SZGPU_OTHER_PARAMS;
       });
   if (threadIdx.x > 0) return;
-  item->status = status;
-  item->raw = NULL;
-  *work.verdict = {};
-  checksums->ranges.count = 0;
-  checksums->leaves = work.leaves;
-  checksums->verdict = work.verdict;
+  note_headers(status, item, checksums);
   tiles->grid = grid;
   tiles->input.decoder = work.decoder;
   tiles->input.first_words = work.first_words;
   tiles->input.counters = work.counters;
   tiles->values = item->values;
-  tiles->verdict = work.verdict;
+  tiles->verdict = item->verdict;
   tiles->is_there = false;
   if (status == SZGPU_OK) place_sections(memory.headers.frame, item, tiles, checksums);
 }
 
-/* ---- the other kernels ---- */
-
-__global__ void send_reads_kernel(const __grid_constant__ szg_batch_sent sent, uint32_t first,
-                                  szg_batch_read_lists lists) {
-  lists.items[first + threadIdx.x] = sent.items[threadIdx.x];
-}
-
-template <class Bits>
-__global__ void __launch_bounds__(BatchPolicy::kThreads)
-    items_merge_kernel(szg_batch_read_lists lists) {
-  const szg_batch_item &item = lists.items[blockIdx.y];
-  if (!item.raw) return;
-  uint64_t const value_count = lists.tiles[blockIdx.y].grid.value_count;
-  merge_planes(item.raw, value_count, 0, value_count, (Bits *)item.values);
-}
-
-__global__ void items_judge_kernel(szg_batch_read_lists lists, uint32_t value_bytes,
-                                   uint32_t item_count) {
-  uint32_t const i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= item_count) return;
-  const szg_batch_item &item = lists.items[i];
-  judge_item(item, *item.read.verdict, lists.tiles[i].grid.value_count * value_bytes);
-}
-
-/* ---- launchers ---- */
-
 szgpu_status open_archives(const szg_batch_class *batch, uint32_t value_bytes,
-                           const szg_batch_read_lists *lists, cudaStream_t stream) {
+                           const szg_batch_lists *lists, cudaStream_t stream) {
   items_headers_kernel<<<batch->item_count, 32, 0, stream>>>(batch->heads, value_bytes, *lists);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
-}
-
-template <class Bits>
-szgpu_status merge(const szg_batch_class *batch, const szg_batch_read_lists *lists,
-                   cudaStream_t stream) {
-  dim3 blocks;
-  SZG_TRY(batch_blocks(batch, &blocks));
-  items_merge_kernel<Bits><<<blocks, BatchPolicy::kThreads, 0, stream>>>(*lists);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
-}
-
-szgpu_status judge(const szg_batch_class *batch, uint32_t value_bytes,
-                   const szg_batch_read_lists *lists, cudaStream_t stream) {
-  unsigned const blocks = szg_grid_blocks(batch->item_count, BatchPolicy::kThreads, UINT32_MAX);
-  items_judge_kernel<<<blocks, BatchPolicy::kThreads, 0, stream>>>(*lists, value_bytes,
-                                                                   batch->item_count);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 } // namespace
 } // namespace szg
 
-szgpu_status szg_batch_send_reads_cuda(const szg_batch_sent *sent, uint32_t count, uint32_t first,
-                                       const szg_batch_read_lists *lists, cudaStream_t stream) {
-  szg::send_reads_kernel<<<1, count, 0, stream>>>(*sent, first, *lists);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
-}
-
-szgpu_status szg_batch_read_cuda(const szg_batch_class *batch, const szg_batch_read_lists *lists,
-                                 const szg_side_stream *side, cudaStream_t stream) {
+szgpu_status szg_tile_batch_read_cuda(const szg_batch_class *batch, const szg_batch_lists *lists,
+                                      const szg_side_stream *side, cudaStream_t stream) {
   uint32_t const value_bytes = (uint32_t)szg_dtype_bytes(batch->dtype);
   SZG_TRY(szg::open_archives(batch, value_bytes, lists, stream));
-  SZG_TRY(szg::verify_beside(batch, value_bytes, SZG_TILE_SECTION_COUNT, lists->checksums, side,
-                             stream));
-  SZG_TRY(szg_tile_open_items_cuda(lists->tiles, batch->most_tiles, batch->item_count, stream));
+  SZG_TRY(szg_batch_verify_cuda(batch, SZG_TILE_SECTION_COUNT, lists->checksums, side, stream));
+  SZG_TRY(
+      szg_tile_open_items_cuda(lists->read_tiles, batch->most_tiles, batch->item_count, stream));
   SZG_TRY(szg_tile_decompress_items_cuda(&batch->quantizer, batch->lattice_bits, &batch->widest,
-                                         batch->most_tiles, batch->is_aligned, lists->tiles,
+                                         batch->most_tiles, batch->is_aligned, lists->read_tiles,
                                          batch->item_count, stream));
-  SZG_TRY(batch->dtype == SZGPU_F32 ? szg::merge<uint32_t>(batch, lists, stream)
-                                    : szg::merge<uint64_t>(batch, lists, stream));
-  SZG_TRY_CUDA(cudaStreamWaitEvent(stream, side->join, 0));
-  return szg::judge(batch, value_bytes, lists, stream);
+  return szg_batch_judge_cuda(batch, lists->items, side, stream);
 }

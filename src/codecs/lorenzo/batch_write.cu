@@ -6,7 +6,6 @@
  *   raw       the byte planes of fields that did not shrink, over their tile sections
  *   complete  headers and checksums; the outcomes
  */
-#include "codecs/archive_complete.cuh"
 #include "codecs/batch.cuh"
 #include "codecs/raw_planes.cuh"
 
@@ -70,7 +69,7 @@ struct BatchKind {
 /* ---- kernels ---- */
 
 __global__ void send_writes_kernel(const __grid_constant__ szg_batch_sent sent, uint32_t first,
-                                   szg_batch_write_lists lists) {
+                                   szg_batch_lists lists) {
   const szg_batch_item &item = sent.items[threadIdx.x];
   uint32_t const i = first + threadIdx.x;
   szg_grid const grid = szg_grid_of_dims(item.dims, (int)item.ndim);
@@ -96,8 +95,7 @@ __global__ void send_writes_kernel(const __grid_constant__ szg_batch_sent sent, 
 
 /* Writes the planes of a field that did not shrink, and the section's padding. */
 template <class Bits>
-__global__ void __launch_bounds__(BatchPolicy::kThreads)
-    items_raw_kernel(szg_batch_write_lists lists) {
+__global__ void __launch_bounds__(BatchPolicy::kThreads) items_raw_kernel(szg_batch_lists lists) {
   const szg_batch_item &item = lists.items[blockIdx.y];
   const szg_grid &grid = lists.tiles[blockIdx.y].grid;
   WrittenField const field(item, grid, sizeof(Bits));
@@ -110,8 +108,7 @@ __global__ void __launch_bounds__(BatchPolicy::kThreads)
 
 template <class Bits>
 __global__ void __launch_bounds__(TreePolicy::kThreads, TreePolicy::kBlocks)
-    items_complete_kernel(const __grid_constant__ szg_batch_heads heads,
-                          szg_batch_write_lists lists) {
+    items_complete_kernel(const __grid_constant__ szg_batch_heads heads, szg_batch_lists lists) {
   typedef ArchiveJob<BatchKind> Job;
   __shared__ Job job;
   const szg_batch_item &item = lists.items[blockIdx.y];
@@ -135,8 +132,8 @@ __global__ void __launch_bounds__(TreePolicy::kThreads, TreePolicy::kBlocks)
     job.header_words = SZG_BATCH_HEADER_WORDS;
     job.section_count = is_raw ? 1 : SZG_TILE_SECTION_COUNT;
     job.archive = item.archive;
-    job.leaves = item.write.leaves;
-    job.ticket = item.write.ticket;
+    job.leaves = item.leaves;
+    job.ticket = item.ticket;
     job.kind.field = field;
     job.kind.is_raw = is_raw;
   }
@@ -147,35 +144,28 @@ __global__ void __launch_bounds__(TreePolicy::kThreads, TreePolicy::kBlocks)
 /* ---- launchers ---- */
 
 template <class Bits>
-szgpu_status finish(const szg_batch_class *batch, const szg_batch_write_lists *lists,
+szgpu_status finish(const szg_batch_class *batch, const szg_batch_lists *lists,
                     cudaStream_t stream) {
   dim3 blocks;
   SZG_TRY(batch_blocks(batch, &blocks));
   items_raw_kernel<Bits><<<blocks, BatchPolicy::kThreads, 0, stream>>>(*lists);
   SZG_TRY_LAUNCH();
-  int multiprocessors = 0;
-  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
   uint64_t const most_leaves =
       leaf_count_of(batch->most_values * sizeof(Bits)) + SZG_TILE_SECTION_COUNT;
-  unsigned const most_blocks = (unsigned)multiprocessors * TreePolicy::kBlocks;
-  dim3 const trees(szg_blocks_each(most_leaves, most_blocks, batch->item_count), batch->item_count);
-  items_complete_kernel<Bits><<<trees, TreePolicy::kThreads, 0, stream>>>(batch->heads, *lists);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return complete_items(batch, most_leaves, items_complete_kernel<Bits>, lists, stream);
 }
 
 } // namespace
 } // namespace szg
 
-szgpu_status szg_batch_send_writes_cuda(const szg_batch_sent *sent, uint32_t count, uint32_t first,
-                                        const szg_batch_write_lists *lists, cudaStream_t stream) {
+szgpu_status szg_tile_batch_send_cuda(const szg_batch_sent *sent, uint32_t count, uint32_t first,
+                                      const szg_batch_lists *lists, cudaStream_t stream) {
   szg::send_writes_kernel<<<1, count, 0, stream>>>(*sent, first, *lists);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
-szgpu_status szg_batch_write_cuda(const szg_batch_class *batch, const szg_batch_write_lists *lists,
-                                  cudaStream_t stream) {
+szgpu_status szg_tile_batch_write_cuda(const szg_batch_class *batch, const szg_batch_lists *lists,
+                                       cudaStream_t stream) {
   SZG_TRY(szg_choose_items_cuda(&batch->quantizer, &batch->widest, batch->most_tiles,
                                 lists->choices, batch->item_count, stream));
   SZG_TRY(szg_tile_make_books_cuda(&batch->quantizer, batch->lattice_bits, &batch->widest,

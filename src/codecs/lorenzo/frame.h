@@ -4,26 +4,16 @@
 #ifndef SZG_TILE_FRAME_H
 #define SZG_TILE_FRAME_H
 
+#include "codecs/kind.h"
 #include "codecs/lorenzo/tile.h"
 #include "codecs/lorenzo/tile_cuda.h"
 #include "codecs/outliers.h"
 #include "codecs/part_slots.h"
-#include "codecs/rules.h"
-#include "container/writer.h"
-#include "core/arena.h"
 #include "predict/axes.h"
-#include "quant/bound.h"
 
 SZG_C_BEGIN
 
-/* ---- tile.c ---- */
-
-bool szg_tile_frame_may_occur(const szg_header *archive);
-bool szg_tile_frame_is_sound(const szg_frame_facts *facts);
-void szg_tile_frame_rules(const szg_frame_facts *facts, szg_section_rules *rules);
-void szg_tile_frame_describe(const szg_frame_facts *facts, szgpu_frame_info *info);
-bool szg_tile_frame_serves(const szg_write_request *request);
-bool szg_tile_frame_suits(const szg_bound_plan *bound);
+SZG_DECLARE_KIND(tile);
 
 /* Bytes of the sections' contents before zstd. */
 typedef struct szg_tile_frame_sizes {
@@ -32,7 +22,7 @@ typedef struct szg_tile_frame_sizes {
 } szg_tile_frame_sizes;
 uint64_t szg_tile_frame_sizes_sum(const szg_tile_frame_sizes *sizes);
 
-/* ---- CPU: writing (tile_write.c) ---- */
+/* ---- CPU: writing (write.c) ---- */
 
 /* The most tiles kept after counting: the least number that is counted. */
 enum { SZG_MOST_KEPT = SZG_LEAST_COUNTED };
@@ -70,16 +60,11 @@ typedef struct szg_tile_write_plan {
   uint32_t kept_count;
 } szg_tile_write_plan;
 
-void szg_tile_frame_carve_write(szg_arena *arena, const szg_write_request *request,
-                                szg_write_plan *plan);
-szgpu_status szg_tile_frame_write(szg_write_job *job, szg_writer *writer, szg_frame_header *frame,
-                                  bool *is_written) SZG_CHECKED;
-
 /* Bytes of a tile frame's first three sections before zstd. Writes nothing to the archive. Drops
  * the lists of outliers that another kind has made. */
 szgpu_status szg_tile_frame_measure(szg_write_job *job, uint64_t *byte_count) SZG_CHECKED;
 
-/* ---- CPU: reading (tile_read.c) ---- */
+/* ---- CPU: reading (read.c) ---- */
 
 /* Memory for reading tile frames. */
 typedef struct szg_tile_read_plan {
@@ -88,12 +73,7 @@ typedef struct szg_tile_read_plan {
   szg_tile_decoder *decoder;
 } szg_tile_read_plan;
 
-void szg_tile_frame_carve_read(szg_arena *arena, const szg_read_request *request,
-                               szg_read_plan *plan);
-szgpu_status szg_tile_frame_open(szg_read_job *job) SZG_CHECKED;
-szgpu_status szg_tile_frame_restore(szg_read_job *job) SZG_CHECKED;
-
-/* ---- CUDA: writing (tile_write.cu, tile_archive.cu) ---- */
+/* ---- CUDA: writing (write.cu) ---- */
 
 /* What the host needs to know about a frame. */
 typedef struct szg_tile_found {
@@ -110,13 +90,6 @@ typedef struct szg_tile_write_plan_cuda {
   void *work;                 /* szg_tile_compress_work_bytes_cuda */
 } szg_tile_write_plan_cuda;
 
-szgpu_status szg_tile_frame_carve_zeroed_cuda(szg_arena *arena, const szg_write_request *request,
-                                              szg_write_plan_cuda *plan) SZG_CHECKED;
-void szg_tile_frame_carve_write_pinned(szg_arena *arena, const szg_write_request *request,
-                                       szg_write_plan_cuda *plan);
-szgpu_status szg_tile_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layout_cuda *layout,
-                                       bool *is_written) SZG_CHECKED;
-
 /* Measures as szg_tile_frame_measure does. Waits for the device once. Of outliers' memory it
  * changes tile_marks only. */
 szgpu_status szg_tile_frame_measure_cuda(const szg_write_job_cuda *job,
@@ -129,23 +102,13 @@ szgpu_status szg_tile_frame_measure_cuda(const szg_write_job_cuda *job,
 szgpu_status szg_tile_archive_complete_cuda(const szg_write_job_cuda *job,
                                             const szg_frame_header *header) SZG_CHECKED;
 
-/* ---- CUDA: reading (tile_read.cu) ---- */
+/* ---- CUDA: reading (read.cu) ---- */
 
 typedef struct szg_tile_read_plan_cuda {
   szg_tile_decoder *decoder;
   uint64_t *first_words; /* [tiles + 1] */
   uint32_t *counters;    /* [1] */
 } szg_tile_read_plan_cuda;
-
-void szg_tile_frame_size_read_cuda(const szg_read_frame_cuda *frame, szg_read_sizes_cuda *sizes);
-void szg_tile_frame_size_reserve_cuda(const szg_write_request *request, szg_read_sizes_cuda *sizes);
-szgpu_status szg_tile_frame_carve_read_cuda(szg_arena *arena, const szg_read_sizes_cuda *sizes,
-                                            szg_read_plan_cuda *plan) SZG_CHECKED;
-szgpu_status szg_tile_frame_open_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
-szgpu_status szg_tile_frame_prepare_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
-szgpu_status szg_tile_frame_restore_cuda(const szg_read_job_cuda *job,
-                                         const szg_frame_rows_cuda *rows) SZG_CHECKED;
-bool szg_tile_frame_narrows_cuda(const szg_read_job_cuda *job, const szg_frame_rows_cuda *rows);
 
 SZG_C_END
 

@@ -294,8 +294,7 @@ szgpu_status count_samples(const szg_quantizer &quantizer, uint32_t lattice_bits
                                            : items_tally_kernel<A, 1>;
   dim3 const blocks(szg_counted_tiles(most_tiles), item_count);
   kernel<<<blocks, TallyPolicy::kThreads, 0, stream>>>(quantizer, lattice_bits, items);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 template <class A>
@@ -308,8 +307,7 @@ szgpu_status count_sample(const szg_quantizer &quantizer, uint32_t lattice_bits,
                                         : tiles_tally_kernel<A, 1>;
   kernel<<<szg_counted_tiles(grid.tile_count), TallyPolicy::kThreads, 0, stream>>>(
       quantizer, lattice_bits, grid, values, axes, tally);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 } // namespace
@@ -327,8 +325,7 @@ szgpu_status szg_tile_book_make_cuda(const szg_quantizer *quantizer, uint32_t la
                                                    axes, tally, stream);
   }));
   szg::book_make_kernel<<<1, szg::BookPolicy::kThreads, 0, stream>>>(tally, book);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 szgpu_status szg_tile_make_books_cuda(const szg_quantizer *quantizer, uint32_t lattice_bits,
@@ -340,6 +337,5 @@ szgpu_status szg_tile_make_books_cuda(const szg_quantizer *quantizer, uint32_t l
                                                     items, item_count, stream);
   }));
   szg::items_book_kernel<<<item_count, szg::BookPolicy::kThreads, 0, stream>>>(items);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }

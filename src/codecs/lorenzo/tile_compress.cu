@@ -313,8 +313,7 @@ szgpu_status launch_items(const CompressJob &call, const CompressItems &items,
   unsigned const two_rounds = (one_round + 1) / 2;
   dim3 const blocks(each > two_rounds ? each : two_rounds, items.count);
   items_compress_kernel<Walk><<<blocks, Policy::kThreads, kBytes, stream>>>(call, items.items);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 template <class Walk, class ItemsWalk>
@@ -327,8 +326,7 @@ szgpu_status launch_walk(const CompressJob &job, const CompressItems &items, cud
                               &most_blocks));
   unsigned const blocks = szg_grid_blocks(job.tile_count, Policy::kWarps, most_blocks);
   tiles_compress_kernel<Walk><<<blocks, Policy::kThreads, kBytes, stream>>>(job);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 template <class A, int kDims, class Policy, class ItemsPolicy>

@@ -212,14 +212,11 @@ template <uint32_t kLatticeBits, class Value, class Kernel, class Job>
 szgpu_status launch(Kernel kernel, const Job &job, cudaStream_t stream) {
   typedef DecodePolicy<kLatticeBits, Value> Policy;
   int const bytes = (int)shared_bytes<kLatticeBits, Value>(job.staged_words);
-  int multiprocessors = 0;
-  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
+  unsigned blocks = 0;
   SZG_TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  unsigned const blocks = szg_grid_blocks(job.end_tile - job.first_tile, 1,
-                                          (unsigned)multiprocessors * Policy::kBlocks);
+  SZG_TRY(szg_spread_blocks(job.end_tile - job.first_tile, 1, Policy::kBlocks, &blocks));
   kernel<<<blocks, Policy::kThreads, bytes, stream>>>(job);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 template <class A, uint32_t kLatticeBits, int kDims>
@@ -254,14 +251,11 @@ szgpu_status launch_items(DecodeJob<A> call, const DecodeItems &items, cudaStrea
   call.is_whole = true;
   SZG_TRY((choose_staged_words<kLatticeBits, Value>(sizeof call, &call.staged_words)));
   int const bytes = (int)shared_bytes<kLatticeBits, Value>(call.staged_words);
-  int multiprocessors = 0;
-  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
+  dim3 blocks;
   SZG_TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  unsigned const most_blocks = (unsigned)multiprocessors * Policy::kBlocks;
-  dim3 const blocks(szg_blocks_each(items.most_tiles, most_blocks, items.count), items.count);
+  SZG_TRY(szg_spread_items(items.most_tiles, Policy::kBlocks, items.count, &blocks));
   kernel<<<blocks, Policy::kThreads, bytes, stream>>>(call, items.items);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 template <class A, uint32_t kLatticeBits, int kDims>

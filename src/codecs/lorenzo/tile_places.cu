@@ -65,14 +65,12 @@ szgpu_status szg_tile_open_cuda(const uint8_t *section, uint64_t section_bytes,
   szg::OpenJob const job = {section, section_bytes, *input, tile_count, verdict};
   unsigned const shares = szg::Words::blocks(tile_count);
   szg::tiles_open_kernel<<<1 + shares, szg::DecoderPolicy::kThreads, 0, stream>>>(job);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 szgpu_status szg_tile_open_items_cuda(const szg_tile_read_item *items, uint64_t most_tiles,
                                       uint32_t item_count, struct CUstream_st *stream) {
   dim3 const blocks(1 + szg::Words::blocks(most_tiles), item_count);
   szg::items_open_kernel<<<blocks, szg::DecoderPolicy::kThreads, 0, stream>>>(items);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }

@@ -4,17 +4,12 @@
  *   send       items from the host to a list
  *   headers    a warp each: both headers, checked in full; where sections lie, for the next stages
  *   verify, open, decode   as for one planes frame, for all items at once
- *   raw        the values of raw frames
- *   judge      the outcomes
+ *   judge      the values of raw frames; the outcomes
  */
 #include "codecs/batch_headers.cuh"
-#include "codecs/planes/batch.h"
-#include "codecs/raw_planes.cuh"
 
 namespace szg {
 namespace {
-
-/* ---- headers ---- */
 
 /* Checks a frame's header as szg_frame_open does, in a lossless archive of the tile layout. One
  * thread calls. */
@@ -66,7 +61,7 @@ __device__ void place_sections(const szg_frame_header &frame, szg_batch_item *it
 /* One warp for each item. value_bytes: of the field. */
 __global__ void __launch_bounds__(32)
     items_headers_kernel(const __grid_constant__ szg_batch_heads heads, uint32_t value_bytes,
-                         szg_planes_batch_read_lists lists) {
+                         szg_batch_lists lists) {
   __shared__ HeadersMemory memory;
   szg_batch_item *const item = &lists.items[blockIdx.x];
   szg_checksum_item *const checksums = &lists.checksums[blockIdx.x];
@@ -85,96 +80,30 @@ __global__ void __launch_bounds__(32)
   planes.input.counter = work.counter;
   planes.bytes = (uint8_t *)item->values;
   planes.byte_count = grid.value_count * value_bytes;
-  planes.verdict = work.verdict;
-  item->status = status;
-  item->raw = NULL;
-  *work.verdict = {};
-  checksums->ranges.count = 0;
-  checksums->leaves = work.leaves;
-  checksums->verdict = work.verdict;
+  planes.verdict = item->verdict;
+  note_headers(status, item, checksums);
   if (status == SZGPU_OK) place_sections(memory.headers.frame, item, &planes, checksums);
-  lists.planes[blockIdx.x] = planes;
+  lists.read_planes[blockIdx.x] = planes;
 }
-
-/* ---- the other kernels ---- */
-
-__global__ void send_reads_kernel(const __grid_constant__ szg_batch_sent sent, uint32_t first,
-                                  szg_batch_item *items) {
-  items[first + threadIdx.x] = sent.items[threadIdx.x];
-}
-
-/* Grid: blocks for each item, and the items. Bits: of the field's values. */
-template <class Bits>
-__global__ void __launch_bounds__(BatchPolicy::kThreads)
-    items_merge_kernel(szg_planes_batch_read_lists lists) {
-  const szg_batch_item &item = lists.items[blockIdx.y];
-  if (!item.raw) return;
-  uint64_t const value_count = lists.planes[blockIdx.y].byte_count / sizeof(Bits);
-  merge_planes(item.raw, value_count, 0, value_count, (Bits *)item.values);
-}
-
-__global__ void items_judge_kernel(szg_planes_batch_read_lists lists, uint32_t item_count) {
-  uint32_t const i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= item_count) return;
-  const szg_batch_item &item = lists.items[i];
-  judge_item(item, *item.planes_read.verdict, lists.planes[i].byte_count);
-}
-
-/* ---- launchers ---- */
 
 szgpu_status open_archives(const szg_batch_class *batch, uint32_t value_bytes,
-                           const szg_planes_batch_read_lists *lists, cudaStream_t stream) {
+                           const szg_batch_lists *lists, cudaStream_t stream) {
   items_headers_kernel<<<batch->item_count, 32, 0, stream>>>(batch->heads, value_bytes, *lists);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
-}
-
-szgpu_status merge(const szg_batch_class *batch, uint32_t value_bytes,
-                   const szg_planes_batch_read_lists *lists, cudaStream_t stream) {
-  dim3 blocks;
-  SZG_TRY(batch_blocks(batch, &blocks));
-  auto const kernel = value_bytes == 1   ? items_merge_kernel<uint8_t>
-                      : value_bytes == 2 ? items_merge_kernel<uint16_t>
-                      : value_bytes == 4 ? items_merge_kernel<uint32_t>
-                                         : items_merge_kernel<uint64_t>;
-  kernel<<<blocks, BatchPolicy::kThreads, 0, stream>>>(*lists);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
-}
-
-szgpu_status judge(const szg_batch_class *batch, const szg_planes_batch_read_lists *lists,
-                   cudaStream_t stream) {
-  unsigned const blocks = szg_grid_blocks(batch->item_count, BatchPolicy::kThreads, UINT32_MAX);
-  items_judge_kernel<<<blocks, BatchPolicy::kThreads, 0, stream>>>(*lists, batch->item_count);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 } // namespace
 } // namespace szg
 
-szgpu_status szg_planes_batch_send_reads_cuda(const szg_batch_sent *sent, uint32_t count,
-                                              uint32_t first,
-                                              const szg_planes_batch_read_lists *lists,
-                                              cudaStream_t stream) {
-  szg::send_reads_kernel<<<1, count, 0, stream>>>(*sent, first, lists->items);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
-}
-
-szgpu_status szg_planes_batch_read_cuda(const szg_batch_class *batch,
-                                        const szg_planes_batch_read_lists *lists,
+szgpu_status szg_planes_batch_read_cuda(const szg_batch_class *batch, const szg_batch_lists *lists,
                                         const szg_side_stream *side, cudaStream_t stream) {
   uint32_t const width = (uint32_t)szg_dtype_bytes(batch->dtype);
-  szg_planes_read_list const list = {lists->planes, batch->item_count,
+  szg_planes_read_list const list = {lists->read_planes, batch->item_count,
                                      batch->dtype == SZGPU_U8 ? 0 : width,
                                      batch->most_values * width};
   SZG_TRY(szg::open_archives(batch, width, lists, stream));
-  SZG_TRY(
-      szg::verify_beside(batch, width, SZG_PLANES_MOST_SECTIONS, lists->checksums, side, stream));
+  SZG_TRY(szg_batch_verify_cuda(batch, SZG_PLANES_MOST_SECTIONS, lists->checksums, side, stream));
   SZG_TRY(szg_planes_open_items_cuda(&list, stream));
   SZG_TRY(szg_planes_decode_items_cuda(&list, stream));
-  SZG_TRY(szg::merge(batch, width, lists, stream));
-  SZG_TRY_CUDA(cudaStreamWaitEvent(stream, side->join, 0));
-  return szg::judge(batch, lists, stream);
+  return szg_batch_judge_cuda(batch, lists->items, side, stream);
 }

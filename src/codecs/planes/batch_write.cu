@@ -9,9 +9,7 @@
  *   sides     books and tile sizes; the byte planes of raw frames
  *   complete  headers and checksums; the outcomes
  */
-#include "codecs/archive_complete.cuh"
 #include "codecs/batch.cuh"
-#include "codecs/planes/batch.h"
 #include "codecs/raw_planes.cuh"
 
 namespace szg {
@@ -95,7 +93,7 @@ struct PlanesKindOfItem {
 
 /* is_bytes: each frame chooses how wide its values are. */
 __global__ void send_writes_kernel(const __grid_constant__ szg_batch_sent sent, uint32_t first,
-                                   szg_planes_batch_write_lists lists) {
+                                   szg_batch_lists lists) {
   const szg_batch_item &item = sent.items[threadIdx.x];
   const szg_batch_planes_write_work &work = item.planes_write;
   uint32_t const i = first + threadIdx.x;
@@ -118,7 +116,7 @@ __global__ void send_writes_kernel(const __grid_constant__ szg_batch_sent sent, 
   lists.items[i] = item;
 }
 
-__global__ void items_lay_out_kernel(szg_planes_batch_write_lists lists, uint32_t item_count) {
+__global__ void items_lay_out_kernel(szg_batch_lists lists, uint32_t item_count) {
   uint32_t const i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= item_count) return;
   szg_planes_write_item *const planes = &lists.planes[i];
@@ -169,8 +167,7 @@ __device__ __forceinline__ void write_sides(const MeasuredField &field,
 
 /* Grid: blocks for each item, and the items. Bits: of the field's values. */
 template <class Bits>
-__global__ void __launch_bounds__(BatchPolicy::kThreads)
-    items_sides_kernel(szg_planes_batch_write_lists lists) {
+__global__ void __launch_bounds__(BatchPolicy::kThreads) items_sides_kernel(szg_batch_lists lists) {
   const szg_batch_item &item = lists.items[blockIdx.y];
   const szg_planes_write_item &planes = lists.planes[blockIdx.y];
   MeasuredField const field(item, planes);
@@ -198,8 +195,7 @@ __device__ uint64_t frame_word(const MeasuredField &field, uint32_t i) {
 }
 
 __global__ void __launch_bounds__(TreePolicy::kThreads, TreePolicy::kBlocks)
-    items_complete_kernel(const __grid_constant__ szg_batch_heads heads,
-                          szg_planes_batch_write_lists lists) {
+    items_complete_kernel(const __grid_constant__ szg_batch_heads heads, szg_batch_lists lists) {
   typedef ArchiveJob<PlanesKindOfItem> Job;
   __shared__ Job job;
   const szg_batch_item &item = lists.items[blockIdx.y];
@@ -219,8 +215,8 @@ __global__ void __launch_bounds__(TreePolicy::kThreads, TreePolicy::kBlocks)
     job.header_words = SZG_BATCH_HEADER_WORDS;
     job.section_count = field.section_count();
     job.archive = item.archive;
-    job.leaves = item.planes_write.leaves;
-    job.ticket = item.planes_write.ticket;
+    job.leaves = item.leaves;
+    job.ticket = item.ticket;
     job.kind.field = field;
     job.kind.outcome = item.outcome;
   }
@@ -236,50 +232,36 @@ szgpu_status choose(const szg_planes_write_list &list, bool is_again, cudaStream
   return szg_planes_measure_items_cuda(&list, is_again, stream);
 }
 
-szgpu_status place_sections(const szg_planes_batch_write_lists &lists, uint32_t item_count,
+szgpu_status place_sections(const szg_batch_lists &lists, uint32_t item_count,
                             cudaStream_t stream) {
   unsigned const blocks = szg_grid_blocks(item_count, BatchPolicy::kThreads, UINT32_MAX);
   items_lay_out_kernel<<<blocks, BatchPolicy::kThreads, 0, stream>>>(lists, item_count);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
-szgpu_status finish(const szg_batch_class *batch, uint64_t most_bytes,
-                    const szg_planes_batch_write_lists *lists, cudaStream_t stream) {
+szgpu_status finish(const szg_batch_class *batch, uint64_t most_bytes, const szg_batch_lists *lists,
+                    cudaStream_t stream) {
   dim3 blocks;
-  int multiprocessors = 0;
   uint32_t const width = (uint32_t)szg_dtype_bytes(batch->dtype);
   SZG_TRY(batch_blocks(batch, &blocks));
-  auto const sides = width == 1   ? items_sides_kernel<uint8_t>
-                     : width == 2 ? items_sides_kernel<uint16_t>
-                     : width == 4 ? items_sides_kernel<uint32_t>
-                                  : items_sides_kernel<uint64_t>;
-  sides<<<blocks, BatchPolicy::kThreads, 0, stream>>>(*lists);
-  SZG_TRY_LAUNCH();
-  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
-  unsigned const most_blocks = (unsigned)multiprocessors * TreePolicy::kBlocks;
-  dim3 const trees(szg_blocks_each(leaf_count_of(most_bytes) + SZG_PLANES_MOST_SECTIONS,
-                                   most_blocks, batch->item_count),
-                   batch->item_count);
-  items_complete_kernel<<<trees, TreePolicy::kThreads, 0, stream>>>(batch->heads, *lists);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  SZG_TRY(szg_with_width(width, [&](auto bits) {
+    items_sides_kernel<decltype(bits)><<<blocks, BatchPolicy::kThreads, 0, stream>>>(*lists);
+    return szg_launched();
+  }));
+  uint64_t const most_leaves = leaf_count_of(most_bytes) + SZG_PLANES_MOST_SECTIONS;
+  return complete_items(batch, most_leaves, items_complete_kernel, lists, stream);
 }
 
 } // namespace
 } // namespace szg
 
-szgpu_status szg_planes_batch_send_writes_cuda(const szg_batch_sent *sent, uint32_t count,
-                                               uint32_t first,
-                                               const szg_planes_batch_write_lists *lists,
-                                               cudaStream_t stream) {
+szgpu_status szg_planes_batch_send_cuda(const szg_batch_sent *sent, uint32_t count, uint32_t first,
+                                        const szg_batch_lists *lists, cudaStream_t stream) {
   szg::send_writes_kernel<<<1, count, 0, stream>>>(*sent, first, *lists);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
-szgpu_status szg_planes_batch_write_cuda(const szg_batch_class *batch,
-                                         const szg_planes_batch_write_lists *lists,
+szgpu_status szg_planes_batch_write_cuda(const szg_batch_class *batch, const szg_batch_lists *lists,
                                          cudaStream_t stream) {
   bool const is_bytes = batch->dtype == SZGPU_U8;
   uint32_t const width = (uint32_t)szg_dtype_bytes(batch->dtype);

@@ -171,8 +171,7 @@ __global__ void __launch_bounds__(RecountPolicy::kThreads)
 szgpu_status szg_split_items_cuda(const szg_planes_write_list *list, struct CUstream_st *stream) {
   SZG_TRY(szg_split_count_items_cuda(list, stream));
   szg::items_width_kernel<<<list->item_count, szg::WidthPolicy::kThreads, 0, stream>>>(list->items);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 szgpu_status szg_planes_choose_items_cuda(const szg_planes_write_list *list, bool is_again,
@@ -181,14 +180,12 @@ szgpu_status szg_planes_choose_items_cuda(const szg_planes_write_list *list, boo
                     list->item_count);
   szg::items_choose_kernel<<<blocks, szg::MergePolicy::kThreads, 0, stream>>>(list->items,
                                                                               is_again);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 szgpu_status szg_planes_recount_items_cuda(const szg_planes_write_list *list,
                                            struct CUstream_st *stream) {
   szg::items_recount_kernel<<<list->item_count, szg::RecountPolicy::kThreads, 0, stream>>>(
       list->items);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }

@@ -223,19 +223,15 @@ szgpu_status launch_count(const void *values, uint64_t value_count, bool is_samp
     unsigned const blocks = szg_planes_counted_tiles(szg_planes_tile_count(value_count));
     planes_sample_kernel<kValueBytes>
         <<<blocks, Policy::kThreads, 0, stream>>>((const uint8_t *)values, value_count, counts);
-    SZG_TRY_LAUNCH();
-    return SZGPU_OK;
+    return szg_launched();
   }
-  int processor_count = 0;
-  SZG_TRY(szg_multiprocessor_count(&processor_count));
-  unsigned const blocks =
-      szg_grid_blocks(value_count, Policy::kThreads * kVectorBytes / kValueBytes,
-                      (unsigned)processor_count * Policy::kBlocksPerProcessor);
+  unsigned blocks = 0;
+  SZG_TRY(szg_spread_blocks(value_count, Policy::kThreads * kVectorBytes / kValueBytes,
+                            Policy::kBlocksPerProcessor, &blocks));
   assert(value_count / blocks < UINT32_MAX / 2); /* or a block's counters might overflow */
   planes_count_kernel<kValueBytes>
       <<<blocks, Policy::kThreads, 0, stream>>>((const uint8_t *)values, value_count, counts);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 template <uint32_t kValueBytes>
@@ -250,8 +246,7 @@ szgpu_status launch_items(const szg_planes_write_list &list, bool is_again, cuda
   dim3 const blocks =
       item_blocks(useful, (unsigned)processor_count * Policy::kBlocksPerProcessor, list.item_count);
   items_count_kernel<kValueBytes><<<blocks, Policy::kThreads, 0, stream>>>(list.items, is_again);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 } // namespace
@@ -261,16 +256,9 @@ szgpu_status szg_planes_count_cuda(const void *values, uint64_t value_count, uin
                                    bool is_sample, szg_planes_counts *counts,
                                    struct CUstream_st *stream) {
   if (value_count == 0) return SZGPU_OK;
-  switch (value_bytes) {
-    case 1:
-      return szg::launch_count<1>(values, value_count, is_sample, counts, stream);
-    case 2:
-      return szg::launch_count<2>(values, value_count, is_sample, counts, stream);
-    case 4:
-      return szg::launch_count<4>(values, value_count, is_sample, counts, stream);
-    default:
-      return szg::launch_count<8>(values, value_count, is_sample, counts, stream);
-  }
+  return szg_with_width(value_bytes, [&](auto bits) {
+    return szg::launch_count<sizeof bits>(values, value_count, is_sample, counts, stream);
+  });
 }
 
 szgpu_status szg_split_count_cuda(const uint8_t *bytes, uint64_t byte_count, szg_split_tally *tally,
@@ -281,8 +269,7 @@ szgpu_status szg_split_count_cuda(const uint8_t *bytes, uint64_t byte_count, szg
   for (uint32_t i = 0; i < stretches; i++) job.stretches[i] = szg_split_stretch_at(byte_count, i);
   dim3 const blocks(stretches, SZG_SPLIT_CHOICES);
   szg::split_count_kernel<<<blocks, szg::CountPolicy::kThreads, 0, stream>>>(job);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 szgpu_status szg_planes_count_items_cuda(const szg_planes_write_list *list, bool is_again,
@@ -297,6 +284,5 @@ szgpu_status szg_split_count_items_cuda(const szg_planes_write_list *list,
   uint32_t const stretches = szg_split_stretch_count(list->most_bytes);
   dim3 const blocks(stretches * SZG_SPLIT_CHOICES, list->item_count);
   szg::items_split_kernel<<<blocks, szg::CountPolicy::kThreads, 0, stream>>>(list->items);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }

@@ -102,8 +102,7 @@ szgpu_status launch(DecodeJob job, cudaStream_t stream) {
   /* If tiles are few, they spread over all multiprocessors. */
   unsigned const blocks = szg_grid_blocks(job.end_tile - job.first_tile, 1, most_blocks);
   planes_decode_kernel<Kind><<<blocks, Policy::kThreads, bytes, stream>>>(job);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 template <class Kind>
@@ -156,8 +155,7 @@ szgpu_status launch_items(const szg_planes_read_list &list, cudaStream_t stream)
   dim3 const blocks =
       item_blocks(useful_blocks<Kind>(tile_count), resident_blocks, list.item_count);
   items_decode_kernel<Kind><<<blocks, Policy::kThreads, bytes, stream>>>(list.items, bytes);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 } // namespace
@@ -176,29 +174,14 @@ szgpu_status szg_planes_decode_cuda(const szg_planes_input_cuda *input, uint64_t
   job.coded_planes =
       szg_planes_of_mode(input->layout.modes, input->layout.value_bytes, SZG_PLANE_CODED);
   job.verdict = verdict;
-  switch (input->layout.value_bytes) {
-    case 1:
-      return szg::launch_kind<1>(job, stream);
-    case 2:
-      return szg::launch_kind<2>(job, stream);
-    case 4:
-      return szg::launch_kind<4>(job, stream);
-    default:
-      return szg::launch_kind<8>(job, stream);
-  }
+  return szg_with_width(input->layout.value_bytes,
+                        [&](auto bits) { return szg::launch_kind<sizeof bits>(job, stream); });
 }
 
 uint64_t szg_planes_summed_bytes_cuda(const szg_planes_input_cuda *input, const uint8_t *bytes) {
-  switch (input->layout.value_bytes) {
-    case 1:
-      return szg::summed_bytes_of<1>(*input, bytes);
-    case 2:
-      return szg::summed_bytes_of<2>(*input, bytes);
-    case 4:
-      return szg::summed_bytes_of<4>(*input, bytes);
-    default:
-      return szg::summed_bytes_of<8>(*input, bytes);
-  }
+  return szg_with_width(input->layout.value_bytes, [&](auto bits) {
+    return szg::summed_bytes_of<sizeof bits>(*input, bytes);
+  });
 }
 
 szgpu_status szg_planes_decode_items_cuda(const szg_planes_read_list *list,

@@ -130,8 +130,7 @@ szgpu_status launch(Kernel kernel, const EncodeJob &job, uint32_t shared_bytes,
   SZG_TRY(szg_resident_blocks(kernel, Policy::kThreads, (int)shared_bytes, &most_blocks));
   unsigned const blocks = szg_grid_blocks(job.tile_count, Policy::kWarps, most_blocks);
   kernel<<<blocks, Policy::kThreads, shared_bytes, stream>>>(job);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 template <class Kind>
@@ -229,8 +228,7 @@ szgpu_status launch_place(const EncodeJob &job, cudaStream_t stream) {
   PlaceWords::Job const places = {job.output.sizes, job.output.first_words, job.tile_count};
   planes_place_kernel<<<PlaceWords::blocks(job.tile_count), PlaceWords::kThreads, 0, stream>>>(
       places);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 /* What there is to do with a frame. */
@@ -254,8 +252,7 @@ szgpu_status launch_pass(PassJob<Kind> job, cudaStream_t stream) {
                               &most_blocks));
   unsigned const blocks = szg_grid_blocks(job.encode.tile_count, Policy::kWarps, most_blocks);
   planes_pass_kernel<Kind><<<blocks, Policy::kThreads, shared_bytes, stream>>>(job);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 template <class Kind>
@@ -295,16 +292,8 @@ szgpu_status launch_bytes(const szg_planes_output_cuda &output, const Task &task
   job.stored_plane_bytes = szg_stored_plane_bytes(output.value_count);
   job.coded_planes =
       szg_planes_of_mode(output.layout.modes, output.layout.value_bytes, SZG_PLANE_CODED);
-  switch (output.layout.value_bytes) {
-    case 1:
-      return launch_kind<1>(job, task, stream);
-    case 2:
-      return launch_kind<2>(job, task, stream);
-    case 4:
-      return launch_kind<4>(job, task, stream);
-    default:
-      return launch_kind<8>(job, task, stream);
-  }
+  return szg_with_width(output.layout.value_bytes,
+                        [&](auto bits) { return launch_kind<sizeof bits>(job, task, stream); });
 }
 
 /* ---- launches over many frames ---- */
@@ -320,8 +309,7 @@ szgpu_status launch_items(void (*kernel)(const szg_planes_write_item *, Argument
   dim3 const blocks =
       item_blocks(useful_blocks<Kind>(tile_count), resident_blocks, list.item_count);
   kernel<<<blocks, Policy::kThreads, shared_bytes, stream>>>(list.items, arguments...);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 template <class Kind>
@@ -383,8 +371,7 @@ szgpu_status szg_planes_measure_items_cuda(const szg_planes_write_list *list, bo
   dim3 const shares(szg::PlaceWords::blocks(szg_planes_tile_count(list->most_bytes / value_bytes)),
                     list->item_count);
   szg::items_place_kernel<<<shares, szg::PlaceWords::kThreads, 0, stream>>>(list->items, is_again);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 szgpu_status szg_planes_write_items_cuda(const szg_planes_write_list *list,

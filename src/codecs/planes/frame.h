@@ -4,22 +4,13 @@
 #ifndef SZG_PLANES_FRAME_H
 #define SZG_PLANES_FRAME_H
 
+#include "codecs/kind.h"
 #include "codecs/part_slots.h"
 #include "codecs/planes/planes_cuda.h"
-#include "codecs/rules.h"
-#include "container/checksum.h"
-#include "container/writer.h"
-#include "core/arena.h"
 
 SZG_C_BEGIN
 
-/* ---- planes.c ---- */
-
-bool szg_planes_frame_may_occur(const szg_header *archive);
-bool szg_planes_frame_is_sound(const szg_frame_facts *facts);
-void szg_planes_frame_rules(const szg_frame_facts *facts, szg_section_rules *rules);
-void szg_planes_frame_describe(const szg_frame_facts *facts, szgpu_frame_info *info);
-bool szg_planes_frame_serves(const szg_write_request *request);
+SZG_DECLARE_KIND(planes);
 
 /* The first reads the layout from a header; the second writes it there. */
 SZG_HD szg_planes_layout szg_planes_layout_of(const szg_frame_header *frame) {
@@ -55,7 +46,7 @@ SZG_HD uint32_t szg_planes_section_count(const szg_planes_sizes *sizes) {
   return (sizes->books ? 3u : 0u) + (sizes->stored ? 1u : 0u);
 }
 
-/* ---- CPU: writing (planes_write.c) ---- */
+/* ---- CPU: writing (write.c) ---- */
 
 /* Memory for writing planes frames. */
 typedef struct szg_planes_write_plan {
@@ -69,12 +60,7 @@ typedef struct szg_planes_write_plan {
   szg_planes_encoder *encoder;
 } szg_planes_write_plan;
 
-void szg_planes_frame_carve_write(szg_arena *arena, const szg_write_request *request,
-                                  szg_write_plan *plan);
-szgpu_status szg_planes_frame_write(szg_write_job *job, szg_writer *writer, szg_frame_header *frame,
-                                    bool *is_written) SZG_CHECKED;
-
-/* ---- CPU: reading (planes_read.c) ---- */
+/* ---- CPU: reading (read.c) ---- */
 
 /* Memory for reading planes frames. */
 typedef struct szg_planes_read_plan {
@@ -83,12 +69,7 @@ typedef struct szg_planes_read_plan {
   uint8_t **values; /* [threads][SZG_TILE_VALUES * SZG_PLANES_MOST]: one tile's */
 } szg_planes_read_plan;
 
-void szg_planes_frame_carve_read(szg_arena *arena, const szg_read_request *request,
-                                 szg_read_plan *plan);
-szgpu_status szg_planes_frame_open(szg_read_job *job) SZG_CHECKED;
-szgpu_status szg_planes_frame_restore(szg_read_job *job) SZG_CHECKED;
-
-/* ---- CUDA: writing (planes_write.cu) ---- */
+/* ---- CUDA: writing (write.cu) ---- */
 
 enum { SZG_PLANES_MOST_SECTIONS = 4 }; /* codebook, tile sizes, raw values, plane words */
 
@@ -127,21 +108,15 @@ typedef struct szg_planes_write_plan_cuda {
 szgpu_status szg_planes_frame_carve_output_cuda(szg_arena *arena, szgpu_dtype dtype,
                                                 uint64_t value_count, bool is_listed,
                                                 szg_planes_output_cuda *output) SZG_CHECKED;
-szgpu_status szg_planes_frame_carve_write_cuda(szg_arena *arena, const szg_write_request *request,
-                                               szg_write_plan_cuda *plan) SZG_CHECKED;
-void szg_planes_frame_carve_write_pinned(szg_arena *arena, const szg_write_request *request,
-                                         szg_write_plan_cuda *plan);
-szgpu_status szg_planes_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layout_cuda *layout,
-                                         bool *is_written) SZG_CHECKED;
 
 /* Completes an archive of one frame without the host, if that succeeds. layout: has the header, but
- * the words' size; output and stored_leaves: as encoded. (planes_archive.cu) */
+ * the words' size; output and stored_leaves: as encoded. (archive.cu) */
 szgpu_status szg_planes_archive_complete_cuda(const szg_write_job_cuda *job,
                                               const szg_frame_layout_cuda *layout,
                                               const szg_planes_output_cuda *output,
                                               const szg_summed_leaves *stored_leaves) SZG_CHECKED;
 
-/* ---- CUDA: reading (planes_read.cu) ---- */
+/* ---- CUDA: reading (read.cu) ---- */
 
 /* The largest sizes among the call's planes frames. */
 typedef struct szg_planes_read_sizes_cuda {
@@ -149,17 +124,6 @@ typedef struct szg_planes_read_sizes_cuda {
   uint32_t coded_planes;
   uint64_t summed_bytes; /* of stored planes of a lossless archive of one frame */
 } szg_planes_read_sizes_cuda;
-
-void szg_planes_frame_size_read_cuda(const szg_read_frame_cuda *frame, szg_read_sizes_cuda *sizes);
-szgpu_status szg_planes_frame_carve_read_cuda(szg_arena *arena, const szg_read_sizes_cuda *sizes,
-                                              szg_read_plan_cuda *plan) SZG_CHECKED;
-szgpu_status szg_planes_frame_open_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
-szg_summed_leaves szg_planes_frame_sum_cuda(const szg_read_job_cuda *job);
-szgpu_status szg_planes_frame_restore_cuda(const szg_read_job_cuda *job,
-                                           const szg_frame_rows_cuda *rows) SZG_CHECKED;
-bool szg_planes_frame_find_region_cuda(const szg_read_frame_cuda *frame, szg_box *box,
-                                       uint64_t *tile_count);
-szgpu_status szg_planes_frame_restore_region_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
 
 SZG_C_END
 

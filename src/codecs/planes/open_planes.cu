@@ -129,8 +129,7 @@ szgpu_status szg_planes_open_cuda(const szg_planes_input_cuda *input, szg_verdic
       szg_planes_of_mode(input->layout.modes, input->layout.value_bytes, SZG_PLANE_CODED);
   unsigned const shares = job.book_count > 0 ? szg::Words::blocks(job.tile_count) : 1;
   szg::planes_open_kernel<<<job.book_count + shares, szg::OpenPolicy::kThreads, 0, stream>>>(job);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 szgpu_status szg_planes_open_items_cuda(const szg_planes_read_list *list,
@@ -140,6 +139,5 @@ szgpu_status szg_planes_open_items_cuda(const szg_planes_read_list *list,
   unsigned const shares = szg::Words::blocks(szg_planes_tile_count(list->most_bytes / value_bytes));
   dim3 const blocks(most_books + shares, list->item_count);
   szg::items_open_kernel<<<blocks, szg::OpenPolicy::kThreads, 0, stream>>>(list->items);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }

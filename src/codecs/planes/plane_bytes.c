@@ -11,42 +11,23 @@
 #include "core/bytes.h"
 #include "core/dispatch.h"
 
-SZG_HOT static void take_of_2(const uint8_t *restrict values, size_t count, uint32_t plane,
-                              uint8_t *restrict symbols) {
-  if (plane == 0)
-    for (size_t i = 0; i < count; i++) {
-      uint32_t const value = szg_load_u16(values + 2 * i);
-      symbols[i] = (uint8_t)(value << 1 | value >> 15);
-    }
-  else
-    for (size_t i = 0; i < count; i++) symbols[i] = (uint8_t)(szg_load_u16(values + 2 * i) >> 7);
-}
-
-SZG_HOT static void take_of_4(const uint8_t *restrict values, size_t count, uint32_t plane,
-                              uint8_t *restrict symbols) {
-  uint32_t const shift = 8 * plane - 1;
-  if (plane == 0)
-    for (size_t i = 0; i < count; i++) {
-      uint32_t const value = szg_load_u32(values + 4 * i);
-      symbols[i] = (uint8_t)(value << 1 | value >> 31);
-    }
-  else
-    for (size_t i = 0; i < count; i++)
-      symbols[i] = (uint8_t)(szg_load_u32(values + 4 * i) >> shift);
-}
-
-SZG_HOT static void take_of_8(const uint8_t *restrict values, size_t count, uint32_t plane,
-                              uint8_t *restrict symbols) {
-  uint32_t const shift = 8 * plane - 1;
-  if (plane == 0)
-    for (size_t i = 0; i < count; i++) {
-      uint64_t const value = szg_load_u64(values + 8 * i);
-      symbols[i] = (uint8_t)(value << 1 | value >> 63);
-    }
-  else
-    for (size_t i = 0; i < count; i++)
-      symbols[i] = (uint8_t)(szg_load_u64(values + 8 * i) >> shift);
-}
+/* Of two bytes there is only plane 1 besides: a constant shift stays within 16 bits. */
+#define TAKE_OF(bytes, UINT, load)                                                  \
+  SZG_HOT static void take_of_##bytes(const uint8_t *restrict values, size_t count, \
+                                      uint32_t plane, uint8_t *restrict symbols) {  \
+    uint32_t const shift = bytes == 2 ? 7 : 8 * plane - 1;                          \
+    if (plane == 0)                                                                 \
+      for (size_t i = 0; i < count; i++) {                                          \
+        UINT const value = load(values + bytes * i);                                \
+        symbols[i] = (uint8_t)(value << 1 | value >> (8 * bytes - 1));              \
+      }                                                                             \
+    else                                                                            \
+      for (size_t i = 0; i < count; i++)                                            \
+        symbols[i] = (uint8_t)(load(values + bytes * i) >> shift);                  \
+  }
+TAKE_OF(2, uint32_t, szg_load_u16)
+TAKE_OF(4, uint32_t, szg_load_u32)
+TAKE_OF(8, uint64_t, szg_load_u64)
 
 void szg_plane_take(const uint8_t *values, uint32_t value_count, uint32_t value_bytes,
                     uint32_t plane, uint8_t *symbols) {

@@ -257,11 +257,8 @@ __global__ void __launch_bounds__(TopPlanePolicy<kValueBytes>::kThreads,
 
 template <uint32_t kValueBytes>
 szgpu_status blocks_for(uint64_t item_count, unsigned items_per_block, unsigned *blocks) {
-  int processor_count = 0;
-  SZG_TRY(szg_multiprocessor_count(&processor_count));
-  *blocks = szg_grid_blocks(item_count, items_per_block,
-                            (unsigned)processor_count * TopPlanePolicy<kValueBytes>::kBlocks);
-  return SZGPU_OK;
+  return szg_spread_blocks(item_count, items_per_block, TopPlanePolicy<kValueBytes>::kBlocks,
+                           blocks);
 }
 
 template <uint32_t kValueBytes>
@@ -279,8 +276,7 @@ szgpu_status launch_take(const void *values, uint64_t value_count, uint16_t *cod
   top_plane_take_kernel<kValueBytes>
       <<<blocks, Policy::kThreads, 0, stream>>>(values_at<kValueBytes>(values, value_count), codes,
                                                 reinterpret_cast<unsigned long long *>(counts));
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 template <uint32_t kValueBytes>
@@ -292,8 +288,7 @@ szgpu_status launch_store(const void *values, uint64_t value_count, uint8_t *sto
   SZG_TRY(blocks_for<kValueBytes>(plane_bytes, Policy::kThreads * SZG_PLANES_RUN, &blocks));
   top_plane_store_kernel<kValueBytes><<<blocks, Policy::kThreads, 0, stream>>>(
       values_at<kValueBytes>(values, value_count), plane_bytes, stored);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 template <uint32_t kValueBytes>
@@ -308,8 +303,7 @@ szgpu_status launch_merge(MergeJob job, cudaStream_t stream) {
   auto const kernel = job.input.code_bytes == 1 ? top_plane_merge_kernel<kValueBytes, 1>
                                                 : top_plane_merge_kernel<kValueBytes, 2>;
   kernel<<<blocks, Policy::kThreads, 0, stream>>>(job);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 } // namespace
@@ -319,11 +313,9 @@ szgpu_status szg_top_plane_take_cuda(const void *values, uint64_t value_count, u
                                      uint16_t *codes, uint64_t *counts,
                                      struct CUstream_st *stream) {
   if (value_count == 0) return SZGPU_OK;
-  auto const launch = value_bytes == 1   ? szg::launch_take<1>
-                      : value_bytes == 2 ? szg::launch_take<2>
-                      : value_bytes == 4 ? szg::launch_take<4>
-                                         : szg::launch_take<8>;
-  return launch(values, value_count, codes, counts, stream);
+  return szg_with_width(value_bytes, [&](auto bits) {
+    return szg::launch_take<sizeof bits>(values, value_count, codes, counts, stream);
+  });
 }
 
 szgpu_status szg_top_plane_store_cuda(const void *values, uint64_t value_count,
@@ -349,9 +341,6 @@ szgpu_status szg_top_plane_merge_cuda(const szg_top_plane_input_cuda *input, uin
   job.first_tile = first_value / SZG_TILE_VALUES;
   job.end_tile = (first_value + value_count - 1) / SZG_TILE_VALUES + 1;
   job.verdict = verdict;
-  auto const launch = input->value_bytes == 1   ? szg::launch_merge<1>
-                      : input->value_bytes == 2 ? szg::launch_merge<2>
-                      : input->value_bytes == 4 ? szg::launch_merge<4>
-                                                : szg::launch_merge<8>;
-  return launch(job, stream);
+  return szg_with_width(input->value_bytes,
+                        [&](auto bits) { return szg::launch_merge<sizeof bits>(job, stream); });
 }

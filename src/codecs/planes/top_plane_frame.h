@@ -9,20 +9,12 @@
 #ifndef SZG_TOP_PLANE_H
 #define SZG_TOP_PLANE_H
 
+#include "codecs/kind.h"
 #include "codecs/planes/planes_core.h"
-#include "codecs/rules.h"
-#include "container/writer.h"
-#include "core/arena.h"
 
 SZG_C_BEGIN
 
-/* ---- top_plane.c ---- */
-
-bool szg_top_plane_frame_may_occur(const szg_header *archive);
-bool szg_top_plane_frame_is_sound(const szg_frame_facts *facts);
-void szg_top_plane_frame_rules(const szg_frame_facts *facts, szg_section_rules *rules);
-void szg_top_plane_frame_describe(const szg_frame_facts *facts, szgpu_frame_info *info);
-bool szg_top_plane_frame_serves(const szg_write_request *request);
+SZG_DECLARE_KIND(top_plane);
 
 /* Bytes of the section of raw values, which holds all planes except the highest; 0: no such
  * section. */
@@ -36,14 +28,7 @@ static inline void szg_top_plane_frame_set_header(szg_frame_header *frame) {
   frame->radius = SZG_TOP_PLANE_RADIUS;
 }
 
-/* ---- CPU: writing (top_plane_write.c) ---- */
-
-void szg_top_plane_frame_carve_write(szg_arena *arena, const szg_write_request *request,
-                                     szg_write_plan *plan);
-szgpu_status szg_top_plane_frame_write(szg_write_job *job, szg_writer *writer,
-                                       szg_frame_header *frame, bool *is_written) SZG_CHECKED;
-
-/* ---- CPU: reading (top_plane_read.c) ---- */
+/* ---- CPU: reading (read.c) ---- */
 
 /* A worker's memory for one tile. */
 typedef struct szg_top_plane_worker {
@@ -56,36 +41,12 @@ typedef struct szg_top_plane_read_plan {
   szg_top_plane_worker *workers; /* [threads] */
 } szg_top_plane_read_plan;
 
-void szg_top_plane_frame_carve_read(szg_arena *arena, const szg_read_request *request,
-                                    szg_read_plan *plan);
-szgpu_status szg_top_plane_frame_open(szg_read_job *job) SZG_CHECKED;
-szgpu_status szg_top_plane_frame_restore(szg_read_job *job) SZG_CHECKED;
-
-/* ---- CUDA: writing (top_plane_write.cu) ---- */
+/* ---- CUDA: writing (write.cu) ---- */
 
 typedef struct szg_top_plane_write_plan_cuda {
   uint64_t *counts;      /* device: [SZG_PLANES_SYMBOLS], of the highest plane */
   uint64_t *counts_back; /* pinned */
 } szg_top_plane_write_plan_cuda;
-
-szgpu_status szg_top_plane_frame_carve_zeroed_cuda(szg_arena *arena,
-                                                   const szg_write_request *request,
-                                                   szg_write_plan_cuda *plan) SZG_CHECKED;
-szgpu_status szg_top_plane_frame_carve_write_cuda(szg_arena *arena,
-                                                  const szg_write_request *request,
-                                                  szg_write_plan_cuda *plan) SZG_CHECKED;
-void szg_top_plane_frame_carve_write_pinned(szg_arena *arena, const szg_write_request *request,
-                                            szg_write_plan_cuda *plan);
-szgpu_status szg_top_plane_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layout_cuda *layout,
-                                            bool *is_written) SZG_CHECKED;
-
-/* ---- CUDA: reading (top_plane_read.cu) ---- */
-
-void szg_top_plane_frame_size_read_cuda(const szg_read_frame_cuda *frame,
-                                        szg_read_sizes_cuda *sizes);
-szgpu_status szg_top_plane_frame_prepare_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
-szgpu_status szg_top_plane_frame_restore_cuda(const szg_read_job_cuda *job,
-                                              const szg_frame_rows_cuda *rows) SZG_CHECKED;
 
 SZG_C_END
 

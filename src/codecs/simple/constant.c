@@ -1,7 +1,7 @@
 /* constant.c - a constant frame on the CPU.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "codecs/simple/constant.h"
+#include "codecs/simple/simple.h"
 
 #include <string.h>
 
@@ -101,8 +101,10 @@ szgpu_status szg_constant_frame_restore(szg_read_job *job) {
   return job->reader.frame.section_count ? szg_tiles_restore(job, &outliers_alone) : SZGPU_OK;
 }
 
-bool szg_constant_frame_has_level(const szg_frame_facts *facts, uint32_t level) {
+szgpu_status szg_constant_frame_require_level(szgpu_ctx *ctx, const szg_frame_facts *facts,
+                                              uint32_t level) {
+  (void)ctx;
   (void)facts;
   (void)level;
-  return true;
+  return SZGPU_OK;
 }

@@ -1,7 +1,7 @@
 /* raw.c - a raw frame on the CPU.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "codecs/simple/raw.h"
+#include "codecs/simple/simple.h"
 
 #include "codecs/read.h"
 #include "codecs/rules_core.h"

@@ -1,7 +1,7 @@
 /* raw.cu - a raw frame on the GPU; the twin of the .c.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "codecs/simple/raw.h"
+#include "codecs/simple/simple.h"
 
 #include "codecs/kernels.h"
 #include "codecs/read_cuda.h"

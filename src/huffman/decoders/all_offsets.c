@@ -185,26 +185,17 @@ SZG_INLINE void double_row(const uint8_t *from, uint32_t from_bytes, uint32_t fr
   }
 }
 
-SZG_HOT static void double_row_1_1(const uint8_t *from, uint32_t from_end, uint32_t from_bias,
-                                   uint8_t *to, uint32_t to_bias, uint32_t count) {
-  double_row(from, 1, from_end, from_bias, to, 1, to_bias, count);
-}
-SZG_HOT static void double_row_1_2(const uint8_t *from, uint32_t from_end, uint32_t from_bias,
-                                   uint8_t *to, uint32_t to_bias, uint32_t count) {
-  double_row(from, 1, from_end, from_bias, to, 2, to_bias, count);
-}
-SZG_HOT static void double_row_2_2(const uint8_t *from, uint32_t from_end, uint32_t from_bias,
-                                   uint8_t *to, uint32_t to_bias, uint32_t count) {
-  double_row(from, 2, from_end, from_bias, to, 2, to_bias, count);
-}
-SZG_HOT static void double_row_2_4(const uint8_t *from, uint32_t from_end, uint32_t from_bias,
-                                   uint8_t *to, uint32_t to_bias, uint32_t count) {
-  double_row(from, 2, from_end, from_bias, to, 4, to_bias, count);
-}
-SZG_HOT static void double_row_4_4(const uint8_t *from, uint32_t from_end, uint32_t from_bias,
-                                   uint8_t *to, uint32_t to_bias, uint32_t count) {
-  double_row(from, 4, from_end, from_bias, to, 4, to_bias, count);
-}
+#define DOUBLE_ROW(from_bytes, to_bytes)                                                           \
+  SZG_HOT static void double_row_##from_bytes##_##to_bytes(const uint8_t *from, uint32_t from_end, \
+                                                           uint32_t from_bias, uint8_t *to,        \
+                                                           uint32_t to_bias, uint32_t count) {     \
+    double_row(from, from_bytes, from_end, from_bias, to, to_bytes, to_bias, count);               \
+  }
+DOUBLE_ROW(1, 1)
+DOUBLE_ROW(1, 2)
+DOUBLE_ROW(2, 2)
+DOUBLE_ROW(2, 4)
+DOUBLE_ROW(4, 4)
 
 /* Makes the first `count` entries of row `row` of the slot's window. */
 static void make_row(const szg_all_offsets_tables *tables, uint64_t slot, int row, uint32_t count) {

@@ -175,8 +175,7 @@ szgpu_status launch_windows(Kernel kernel, const OffsetsBatch &batch, cudaStream
   SZG_TRY(szg_resident_blocks(kernel, (int)threads, (int)bytes, &most_blocks));
   unsigned const blocks = szg_grid_blocks(batch.window_count, teams, most_blocks);
   kernel<<<blocks, threads, bytes, stream>>>(batch);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 /* For decode_batches: windows in shared memory, each one's tables made by a team. */

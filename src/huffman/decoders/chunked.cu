@@ -65,8 +65,7 @@ szgpu_status szg_decode_chunked_cuda(const szg_decode_book_cuda *book, uint32_t,
   unsigned const blocks = szg_grid_blocks(grid->tile_count, ChunkedPolicy::kThreads, INT32_MAX);
   tiles_decode_kernel<<<blocks, ChunkedPolicy::kThreads, 0, stream>>>(book, *grid, *input, codes,
                                                                       verdict);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 /* ---- the steps that frames call ---- */

@@ -143,8 +143,6 @@ szgpu_status szg_hierarchical_split_gaps_cuda(const szg_hierarchical_tables *tab
   SequenceShare const share = {input->sequence_codes, input->sequence_count};
   size_t scan_bytes = made->scan_temp_bytes;
   SZG_TRY_CUDA(scan_sequences(made->scan_temp, &scan_bytes, share, made->positions, stream));
-  int processor_count = 0;
-  SZG_TRY(szg_multiprocessor_count(&processor_count));
   SplitJob const job = {tables,
                         *input,
                         bit_count,
@@ -152,10 +150,9 @@ szgpu_status szg_hierarchical_split_gaps_cuda(const szg_hierarchical_tables *tab
                         szg_hierarchical_gap_bytes(bit_count, SZG_HIERARCHICAL_SPLIT_GAP_BITS),
                         made->gaps,
                         verdict};
-  unsigned const blocks =
-      szg_grid_blocks(job.subsequence_count, SplitPolicy::kThreads,
-                      (unsigned)processor_count * SplitPolicy::kBlocksPerProcessor);
+  unsigned blocks = 0;
+  SZG_TRY(szg_spread_blocks(job.subsequence_count, SplitPolicy::kThreads,
+                            SplitPolicy::kBlocksPerProcessor, &blocks));
   gaps_split_kernel<<<blocks, SplitPolicy::kThreads, 0, stream>>>(job);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }

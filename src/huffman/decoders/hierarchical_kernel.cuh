@@ -159,8 +159,7 @@ szgpu_status launch_blocks(const szg_hierarchical_tables *tables,
                               &most_blocks));
   kernel<<<szg_grid_blocks(block_count, 1, most_blocks), HierarchicalPolicy::kThreads,
            sizeof(BlockMemory), cuda_stream>>>(tables, *stream, output, block_count, verdict);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 /* The work of szg_decode_hierarchical_cuda, to values of any kind. */

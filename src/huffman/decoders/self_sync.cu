@@ -293,8 +293,7 @@ static szgpu_status launch_guess(const SyncWork &work, size_t memory_bytes,
       kIsStaged ? cudaSharedmemCarveoutMaxShared : cudaSharedmemCarveoutDefault));
   SZG_TRY(count_blocks(kernel, work, memory_bytes, &blocks));
   kernel<<<blocks, work.grid.sequence_subsequences, memory_bytes, stream>>>(work, book, verdict);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 szgpu_status szg_self_sync_guess_cuda(const szg_self_sync_decoder_cuda *decoder,
@@ -339,8 +338,7 @@ szgpu_status szg_self_sync_agree_cuda(const szg_self_sync_decoder_cuda *decoder,
   SZG_TRY(count_blocks(subsequences_walk_kernel, work, sizeof(SyncMemory), &blocks));
   subsequences_walk_kernel<<<blocks, work.grid.sequence_subsequences, sizeof(SyncMemory), stream>>>(
       work, book, verdict);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg_launched();
 }
 
 szgpu_status szg_decode_self_sync_cuda(const szg_self_sync_decoder_cuda *decoder,
