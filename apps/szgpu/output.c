@@ -42,18 +42,19 @@ static bool is_written(const struct stat *status) {
   return false;
 }
 
-static bool note_written(int descriptor) {
+static int note_written(const struct report *report, const char *name, int descriptor) {
   struct stat status;
-  if (fstat(descriptor, &status) != 0) return true; /* a file that cannot be told from others */
+  if (fstat(descriptor, &status) != 0) return report_errno(report, name, "written", errno);
   if (written_files.count == written_files.capacity) {
     size_t const capacity = written_files.capacity ? 2 * written_files.capacity : 16;
-    struct place *const places = realloc(written_files.places, capacity * sizeof *places);
-    if (!places) return false;
+    size_t const bytes = capacity * sizeof *written_files.places;
+    struct place *const places = realloc(written_files.places, bytes);
+    if (!places) return report_out_of_memory(report, name, "its place", bytes);
     written_files.places = places;
     written_files.capacity = capacity;
   }
   written_files.places[written_files.count++] = (struct place){status.st_dev, status.st_ino};
-  return true;
+  return CODE_OK;
 }
 
 static int refuse_terminal(const struct report *report, const char *name) {
@@ -249,10 +250,11 @@ int output_commit(const struct report *report, struct output *output) {
     output->descriptor = -1;
     return closed == 0 ? CODE_OK : report_errno(report, output->name, "written", errno);
   }
+  int const code = note_written(report, output->name, output->descriptor);
+  if (code != CODE_OK) return code;
   if (output->has_source) take_mode(output);
   bool const is_synced = fsync(output->descriptor) == 0 || errno == EINVAL || errno == ENOSYS;
   int error_number = is_synced ? 0 : errno;
-  if (error_number == 0 && !note_written(output->descriptor)) error_number = ENOMEM;
   if (close(output->descriptor) != 0 && error_number == 0) error_number = errno;
   output->descriptor = -1;
   if (error_number == 0) error_number = take_name(output);
