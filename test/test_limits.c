@@ -400,13 +400,18 @@ static void fields_that_no_step_codes_have_no_limits(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 2, 30, 40, 0, 0);
   for (size_t w = 0; w < LIMITED_WAYS; w++)
-    for (int field_number = 0; field_number < 4; field_number++) {
-      bool const is_hopeless = field_number == 3;
+    for (int field_number = 0; field_number < 5; field_number++) {
+      bool const is_hopeless = field_number >= 3, keeps_restored = field_number == 4;
       szgpu_params params = limited_params(w, is_hopeless ? KEPT_ABS : 0);
       if (is_hopeless) params.bound = 1e-320;
+      if (keeps_restored) { /* 0 alone has a step, but not one that keeps restored values */
+        params.bound = 3e-294;
+        params.keep |= SZGPU_KEEP_RESTORED;
+      }
       float *const field = test_make_waves(&shape);
       for (uint64_t i = 0; i < test_value_count(&shape) && !is_hopeless; i++)
         field[i] = field_number == 0 ? 3.5f : field_number == 1 ? (i % 2 ? 0.0f : -0.0f) : NAN;
+      if (keeps_restored) field[7] = 0.0f;
       szgpu_info const info = assert_comes_back(ctx, three_threads, &params, &shape, field);
       assert_false(info.has_limits);
       assert_true(info.format_version < 8);

@@ -68,6 +68,7 @@ static uint32_t arithmetic_of(szgpu_dtype dtype, double bound, double step, doub
 static void set_step(szgpu_dtype dtype, double bound, double step, szg_bound_plan *plan) {
   szg_quantizer const before = plan->quantizer;
   plan->is_hopeless = !(step > 0.0);
+  plan->has_limits &= !plan->is_hopeless; /* nothing is coded that could leave them */
   uint32_t const first = dtype == SZGPU_F32 ? SZG_ARITHMETIC_F32 : SZG_ARITHMETIC_F64;
   uint32_t const arithmetic =
       plan->is_hopeless ? first : arithmetic_of(dtype, bound, step, plan->greatest);
