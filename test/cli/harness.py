@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import tempfile
@@ -13,6 +14,9 @@ import time
 import unittest
 
 import numpy as np
+
+# What a shell runs in the background ignores this signal, and so would the command.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 szgpu = None  # the path of the binary, set by test_cli.py
 
