@@ -11,9 +11,7 @@
 #include <unistd.h>
 
 #include "environment.h"
-#include "h5_support.h"
-
-static hid_t file;
+#include "h5_file.h"
 
 /* Enough for several threads. */
 enum { ROWS = 600, COLUMNS = 500, VALUES = ROWS * COLUMNS };
@@ -29,15 +27,9 @@ static const char *const variables[] = {"SZGPU_H5_BACKEND",           "SZGPU_H5_
                                         "SZGPU_H5_MEMORY_LIMIT",      "SZGPU_H5_DEVICE",
                                         "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"};
 
-static int make_file(void **state) {
+static int make_file_without_gpu(void **state) {
   setenv("CUDA_VISIBLE_DEVICES", "", 1); /* in a build with CUDA, on a machine with GPUs */
-  if (h5_begin(state)) return 1;
-  file = h5_make_file();
-  return 0;
-}
-static int close_file(void **state) {
-  (void)state;
-  return H5Fclose(file) < 0;
+  return make_file(state);
 }
 
 static int clear_environment(void **state) {
@@ -261,5 +253,5 @@ int main(void) {
       cmocka_unit_test_teardown(the_local_rank_is_the_launchers, clear_environment),
       cmocka_unit_test(ranks_take_the_gpus_by_turns),
   };
-  return cmocka_run_group_tests(tests, make_file, close_file);
+  return cmocka_run_group_tests(tests, make_file_without_gpu, close_file);
 }
