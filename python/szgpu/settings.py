@@ -51,12 +51,11 @@ def real(value: Any, what: str) -> float:
         raise TypeError(f"{what} is {value!r}, which is not a number")
     try:
         with _core.Environment():
-            number = float(value)
+            return float(value)
     except OverflowError:
         raise errors.ArgumentError(
             f"{what} is beyond the range of a float64: give a smaller number"
         ) from None
-    return math.nan if math.isnan(number) else number
 
 
 def _no_truth_value(value: Any, what: str) -> Any:

@@ -248,7 +248,10 @@ def _find_place(codec: SzgpuCodec) -> _Place | None:
             if before is not None:
                 filters = (*before, *filters)
                 if is_of_metadata:
-                    return _Place(filters, [variables["attributes_parsed"]], _is_changed(frame))
+                    attributes = variables.get("attributes_parsed")
+                    if attributes is None:  # another zarr than those known: nothing is sure
+                        return None
+                    return _Place(filters, [attributes], _is_changed(frame))
                 inner = owner
         frame = frame.f_back
     return None
