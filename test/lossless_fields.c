@@ -24,6 +24,15 @@ static uint64_t weight_bits(szgpu_dtype dtype, uint64_t i) {
   return narrow_bits >> (32 - 8 * test_dtype_bytes(dtype));
 }
 
+/* A weight's exponent; the other bits repeat every 256 values, all bytes as often as each other. So
+ * codes suit the highest plane and zstd the others. */
+static uint64_t repeating_bits(szgpu_dtype dtype, uint64_t i) {
+  size_t const width = test_dtype_bytes(dtype);
+  uint64_t const exponent = width == 1 ? 0x7F : (uint64_t)0x7F80 << (8 * width - 16);
+  uint64_t const pattern = 167 * (i % 256) % 256 * 0x0101010101010101;
+  return (weight_bits(dtype, i) & exponent) | (pattern & ~exponent);
+}
+
 static uint64_t value_bits(lossless_kind kind, szgpu_dtype dtype, uint64_t i, uint64_t count) {
   static uint64_t const few[] = {0x3F80111122223333, 0xBF80111122223333, 0x3F00111122223333,
                                  0x0123456789ABCDEF};
@@ -31,6 +40,8 @@ static uint64_t value_bits(lossless_kind kind, szgpu_dtype dtype, uint64_t i, ui
   switch (kind) {
     case WEIGHTS:
       return weight_bits(dtype, i);
+    case REPEATS:
+      return repeating_bits(dtype, i);
     case FEW:
       return few[hash % 64 == 0 ? 3 : hash % 3];
     case NOISE:

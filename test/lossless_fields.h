@@ -7,8 +7,18 @@
 #include "support.h"
 
 /* WEIGHTS: standard deviation 0.02; narrower types have an f32's upper bytes. FLAT: one value.
- * ONE_BIT: one value except for a bit. FEW: four values, one rare. NOISE: random bits. */
-typedef enum lossless_kind { WEIGHTS, FLAT, ONE_BIT, FEW, NOISE, LOSSLESS_KINDS } lossless_kind;
+ * ONE_BIT: one value except for a bit. FEW: four values, one rare. NOISE: random bits.
+ * REPEATS: weights whose bits other than the exponent repeat: zstd shortens these planes, codes the
+ * others. */
+typedef enum lossless_kind {
+  WEIGHTS,
+  FLAT,
+  ONE_BIT,
+  FEW,
+  NOISE,
+  REPEATS,
+  LOSSLESS_KINDS
+} lossless_kind;
 
 /* A new field in a block of exactly its size. */
 void *lossless_make(lossless_kind kind, const szgpu_shape *shape);

@@ -101,7 +101,7 @@ static void *make_repeated_noise(const szgpu_shape *shape) {
 
 /* Values with outliers of all sorts, and fill values. */
 static void *make_field(int i, const szgpu_shape *shape, uint64_t seed) {
-  if (i == PLANES_ZSTD || i == TOP_PLANE_ZSTD) return lossless_make(FEW, shape);
+  if (i == PLANES_ZSTD || i == TOP_PLANE_ZSTD) return lossless_make(REPEATS, shape);
   if (i > RAW_ZSTD) return lossless_make(WEIGHTS, shape);
   if (i == RAW_ZSTD) return make_repeated_noise(shape);
   if (i == RAW) return lossless_make(NOISE, shape);

@@ -91,10 +91,10 @@ static int make_samples(void **state) {
   make_sample(NOTHING, FLAT, test_shape(SZGPU_F16, 1, 5000, 0, 0, 0), 0, 0, "kk");
   make_sample(RAW, NOISE, test_shape(SZGPU_FP8, 1, 77, 0, 0, 0), 0, 0, "");
   make_sample(FRAMES, FEW, test_shape(SZGPU_F32, 3, 40, 3, 5, 0), 16, 0, "cccc");
-  make_sample(PACKED, FEW, test_shape(SZGPU_BF16, 1, 1300, 0, 0, 0), 0, 19, "cc");
+  make_sample(PACKED, REPEATS, test_shape(SZGPU_BF16, 1, 4000, 0, 0, 0), 0, 19, "cs");
   make_sample(LINEAR, WEIGHTS, test_shape(SZGPU_F16, 2, 40, 20, 0, 0), 16, 0, "cs");
   make_sample(LINEAR_BYTES, FLAT, test_shape(SZGPU_U8, 1, 321, 0, 0, 0), 0, 0, "c");
-  make_sample(LINEAR_PACKED, FEW, test_shape(SZGPU_BF16, 1, 1300, 0, 0, 0), 0, 19, "cs");
+  make_sample(LINEAR_PACKED, REPEATS, test_shape(SZGPU_BF16, 1, 4000, 0, 0, 0), 0, 19, "cs");
   assert_true(is_zstd(&samples[PACKED]) && is_zstd(&samples[LINEAR_PACKED]));
   return 0;
 }

@@ -47,24 +47,10 @@ szgpu_status szg_writer_begin_section(szg_writer *writer, uint64_t raw_bytes, ui
   return SZGPU_OK;
 }
 
-szgpu_status szg_writer_end_section(szg_writer *writer, uint32_t kind, uint64_t raw_bytes) {
+/* Pads the section that has begun, whose bytes are in place, and enters it in the table. */
+static szgpu_status enter_section(szg_writer *writer, szg_section section) {
   szgpu_ctx *const ctx = writer->ctx;
   uint8_t *const bytes = writer->archive + writer->used_bytes;
-  szg_section section = {
-      .kind = kind, .codec = SZG_CODEC_STORED, .raw_bytes = raw_bytes, .stored_bytes = raw_bytes};
-  if (writer->zstd_level && raw_bytes) {
-    bool const is_main =
-        kind == SZG_SECTION_BITSTREAM || kind == SZG_SECTION_RAW || kind == SZG_SECTION_PLANE_WORDS;
-    bool pays;
-    SZG_TRY(szg_zstd_compress(&ctx->threads, writer->zstd_level, bytes, raw_bytes,
-                              is_main ? writer->frame->value_count : 0, &ctx->kept[SZG_KEPT_PACKED],
-                              &pays));
-    if (pays) {
-      memcpy(bytes, ctx->kept[SZG_KEPT_PACKED].bytes, ctx->kept[SZG_KEPT_PACKED].used_bytes);
-      section.codec = SZG_CODEC_ZSTD;
-      section.stored_bytes = ctx->kept[SZG_KEPT_PACKED].used_bytes;
-    }
-  }
   uint64_t const padded_bytes = szg_align_up(section.stored_bytes, SZG_ALIGNMENT);
   memset(bytes + section.stored_bytes, 0, padded_bytes - section.stored_bytes);
   uint64_t const leaf_bytes = szg_checksum_leaf_count(padded_bytes) * sizeof(uint64_t);
@@ -75,6 +61,33 @@ szgpu_status szg_writer_end_section(szg_writer *writer, uint32_t kind, uint64_t 
   writer->used_bytes += padded_bytes;
   writer->frame->sections[writer->frame->section_count++] = section;
   return SZGPU_OK;
+}
+
+szgpu_status szg_writer_end_packed_section(szg_writer *writer, uint32_t kind, uint64_t raw_bytes) {
+  const szg_buffer *const packed = &writer->ctx->kept[SZG_KEPT_PACKED];
+  memcpy(writer->archive + writer->used_bytes, packed->bytes, packed->used_bytes);
+  return enter_section(writer, (szg_section){.kind = kind,
+                                             .codec = SZG_CODEC_ZSTD,
+                                             .raw_bytes = raw_bytes,
+                                             .stored_bytes = packed->used_bytes});
+}
+
+szgpu_status szg_writer_end_section(szg_writer *writer, uint32_t kind, uint64_t raw_bytes) {
+  szgpu_ctx *const ctx = writer->ctx;
+  if (writer->zstd_level && raw_bytes) {
+    bool const is_main =
+        kind == SZG_SECTION_BITSTREAM || kind == SZG_SECTION_RAW || kind == SZG_SECTION_PLANE_WORDS;
+    bool pays;
+    SZG_TRY(szg_zstd_compress(&ctx->threads, writer->zstd_level,
+                              writer->archive + writer->used_bytes, raw_bytes,
+                              is_main ? writer->frame->value_count : 0, &ctx->kept[SZG_KEPT_PACKED],
+                              &pays));
+    if (pays) return szg_writer_end_packed_section(writer, kind, raw_bytes);
+  }
+  return enter_section(writer, (szg_section){.kind = kind,
+                                             .codec = SZG_CODEC_STORED,
+                                             .raw_bytes = raw_bytes,
+                                             .stored_bytes = raw_bytes});
 }
 
 void szg_writer_end_frame(const szg_writer *writer, uint64_t *frame_bytes) {

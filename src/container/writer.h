@@ -43,6 +43,10 @@ szgpu_status szg_writer_begin_section(szg_writer *writer, uint64_t raw_bytes,
 szgpu_status szg_writer_end_section(szg_writer *writer, uint32_t kind,
                                     uint64_t raw_bytes) SZG_CHECKED;
 
+/* The same for a section that zstd has packed already, into SZG_KEPT_PACKED. */
+szgpu_status szg_writer_end_packed_section(szg_writer *writer, uint32_t kind,
+                                           uint64_t raw_bytes) SZG_CHECKED;
+
 /* Writes the frame's header. Exactly the announced sections must have been written. */
 void szg_writer_end_frame(const szg_writer *writer, uint64_t *frame_bytes);
 

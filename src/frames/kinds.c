@@ -217,9 +217,16 @@ static szgpu_status write_by_kinds(szg_write_job *job, szg_writer *writer,
   return SZGPU_OK;
 }
 
+szgpu_status szg_frame_replace_packed(const void *values, size_t width, const szg_writer *before,
+                                      szg_writer *writer) {
+  if (!writer->zstd_level || writer->frame->kind == SZG_FRAME_RAW) return SZGPU_OK;
+  return szg_raw_frame_replace(values, width, before, writer);
+}
+
 szgpu_status szg_frame_write(szg_write_job *job, uint64_t frame_index, szg_writer *writer,
                              szg_header *archive, uint64_t *frame_bytes) {
   szg_frame_header frame = {.index = frame_index, .value_count = job->grid.value_count};
+  szg_writer const before = *writer;
   job->part_count = szg_div_up(job->grid.tile_count, SZG_PART_TILES);
   job->raw_bytes = job->grid.value_count * szg_dtype_bytes(job->request->mapping.outer);
   job->loop_values = job->grid.value_count;
@@ -229,6 +236,9 @@ szgpu_status szg_frame_write(szg_write_job *job, uint64_t frame_index, szg_write
   if (job->bound) szg_outliers_release(job);
   SZG_TRY(status);
   if (szg_bound_fails(job->bound, job->has_strays)) return SZGPU_OK;
+  if (!job->bound)
+    SZG_TRY(szg_frame_replace_packed(
+        job->field_values, szg_dtype_bytes(job->request->mapping.outer), &before, writer));
   szg_writer_end_frame(writer, frame_bytes);
   szg_header_note_frame(archive, &frame);
   return SZGPU_OK;

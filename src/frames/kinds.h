@@ -48,6 +48,11 @@ uint64_t szg_write_buffer_bytes(const szg_write_request *request);
 szgpu_status szg_frame_write(szg_write_job *job, uint64_t frame_index, szg_writer *writer,
                              szg_header *archive, uint64_t *frame_bytes) SZG_CHECKED;
 
+/* Before the end of a frame of a lossless archive: writes it again as another kind if that is
+ * smaller under zstd. values: the frame's, of `width` bytes; before: the writer before it. */
+szgpu_status szg_frame_replace_packed(const void *values, size_t width, const szg_writer *before,
+                                      szg_writer *writer) SZG_CHECKED;
+
 /* Takes the memory of a decompression. */
 void szg_read_plan_carve(szg_arena *arena, const szg_read_request *request, szg_read_plan *plan);
 

@@ -390,6 +390,8 @@ static bool add_buffers(const szgpu_params *params, const szg_write_request *req
   uint64_t const inner_bytes = (inner_count + edited_count) * values_bytes;
   uint64_t const masks_bytes = szg_run_masks_buffer_bytes(request);
   uint64_t const packed_bytes = values_bytes + values_bytes / 64 + 4096;
+  bool const may_be_raw = request->is_lossless && params->zstd_level;
+  uint64_t const planes_bytes = may_be_raw ? values_bytes : 0;
   uint64_t lists_bytes, zstd_bytes;
   uint64_t const leaves_bytes = values_bytes / 2048 + 4096; /* of checksums */
   return szg_mul_checked(values_bytes, request->is_lossless ? 0 : 3, &lists_bytes) &&
@@ -397,6 +399,7 @@ static bool add_buffers(const szgpu_params *params, const szg_write_request *req
          szg_add_checked(*bytes, lists_bytes, bytes) &&
          szg_add_checked(*bytes, inner_bytes, bytes) &&
          szg_add_checked(*bytes, masks_bytes, bytes) &&
+         szg_add_checked(*bytes, planes_bytes, bytes) &&
          szg_add_checked(*bytes, szg_write_buffer_bytes(request), bytes) &&
          szg_add_checked(*bytes, leaves_bytes, bytes) && szg_add_checked(*bytes, zstd_bytes, bytes);
 }

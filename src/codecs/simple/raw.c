@@ -47,17 +47,50 @@ static szgpu_status split_part(void *job_pointer, uint64_t part, int worker) {
   return SZGPU_OK;
 }
 
+static szgpu_status split_values(szg_threads *threads, const void *values, uint64_t value_count,
+                                 size_t width, uint8_t *planes) {
+  split_job split = {values, value_count, width, planes};
+  return szg_for_parts(threads, szg_div_up(value_count, PART_VALUES), 0, split_part, &split);
+}
+
 szgpu_status szg_raw_frame_write(szg_write_job *job, szg_writer *writer, szg_frame_header *frame,
                                  bool *is_written) {
+  uint8_t *planes;
   *is_written = true;
   frame->kind = SZG_FRAME_RAW;
   SZG_TRY(szg_writer_begin_frame(writer, frame, 1));
-  split_job split = {job->field_values, job->grid.value_count,
-                     szg_dtype_bytes(job->request->mapping.outer), NULL};
-  SZG_TRY(szg_writer_begin_section(writer, job->raw_bytes, &split.planes));
-  SZG_TRY(szg_for_parts(&job->ctx->threads, szg_div_up(split.value_count, PART_VALUES), 0,
-                        split_part, &split));
+  SZG_TRY(szg_writer_begin_section(writer, job->raw_bytes, &planes));
+  SZG_TRY(split_values(&job->ctx->threads, job->field_values, job->grid.value_count,
+                       szg_dtype_bytes(job->request->mapping.outer), planes));
   return szg_writer_end_section(writer, SZG_SECTION_RAW, job->raw_bytes);
+}
+
+szgpu_status szg_raw_frame_replace(const void *values, size_t width, const szg_writer *before,
+                                   szg_writer *writer) {
+  szgpu_ctx *const ctx = writer->ctx;
+  szg_frame_header *const frame = writer->frame;
+  uint64_t const value_count = frame->value_count, raw_bytes = value_count * width;
+  const szg_buffer *const packed = &ctx->kept[SZG_KEPT_PACKED];
+  const uint8_t *planes = values;
+  bool pays;
+  if (width > 1) {
+    szg_buffer *const room = &ctx->kept[SZG_KEPT_RAW_PLANES];
+    SZG_TRY(szg_buffer_reset(room, raw_bytes));
+    SZG_TRY(split_values(&ctx->threads, values, value_count, width, room->bytes));
+    planes = room->bytes;
+  }
+  szgpu_status const status = szg_zstd_compress(&ctx->threads, writer->zstd_level, planes,
+                                                raw_bytes, 0, &ctx->kept[SZG_KEPT_PACKED], &pays);
+  szg_buffer_release(&ctx->kept[SZG_KEPT_RAW_PLANES]);
+  SZG_TRY(status);
+  if (!pays || szg_frame_header_bytes(1) + szg_align_up(packed->used_bytes, SZG_ALIGNMENT) >=
+                   writer->used_bytes - writer->frame_start)
+    return SZGPU_OK;
+  *writer = *before;
+  *frame =
+      (szg_frame_header){.kind = SZG_FRAME_RAW, .index = frame->index, .value_count = value_count};
+  SZG_TRY(szg_writer_begin_frame(writer, frame, 1));
+  return szg_writer_end_packed_section(writer, SZG_SECTION_RAW, raw_bytes);
 }
 
 /* ---- decompression ---- */
