@@ -9,8 +9,8 @@
  * Memory traffic: each block reads 10 KB and writes 2 KB. Only the time of a block matters.
  */
 #include "core/cuda_check.cuh"
+#include "huffman/small_lengths.cuh"
 #include "huffman/tokens_cuda.h"
-#include "huffman/tokens_merge.cuh"
 #include "huffman/tokens_tables.cuh"
 
 namespace szg {
@@ -18,8 +18,8 @@ namespace {
 
 /* Tables of counts: those of the books, and values after pairs. */
 constexpr uint32_t kPairValues = SZG_TOKENS_BOOKS, kTables = kPairValues + 1;
-constexpr uint32_t kStripes = MergePolicy::kStripes;
-constexpr uint32_t kWarps = MergePolicy::kThreads / 32;
+constexpr uint32_t kStripes = SmallBookPolicy::kStripes;
+constexpr uint32_t kWarps = SmallBookPolicy::kThreads / 32;
 constexpr uint32_t kTallyWords = sizeof(szg_tokens_tally) / sizeof(uint64_t);
 
 /* Of counts, without that of zeros. */
@@ -33,10 +33,10 @@ struct BookMemory {
   uint64_t costs[SZG_LEVELS_MODES][SZG_TOKENS_BOOKS];
   uint32_t mode, lane_groups_log2;
   union {
-    MergeMemory<uint32_t> small;
-    MergeMemory<uint64_t> large;
+    SmallBookMemory<uint32_t> small;
+    SmallBookMemory<uint64_t> large;
   } merge;
-  uint8_t lengths[MergePolicy::kHalf];
+  uint8_t lengths[SmallBookPolicy::kSymbols];
 };
 
 __device__ uint64_t warp_most(uint64_t value) {
@@ -177,13 +177,13 @@ __device__ void make_book(uint32_t book, bool is_whole, BookMemory *memory) {
 /* ---- kernel ---- */
 
 /* Grid: books x stages. */
-__global__ void __launch_bounds__(MergePolicy::kThreads)
+__global__ void __launch_bounds__(SmallBookPolicy::kThreads)
     tokens_lengths_kernel(const __grid_constant__ BooksJob job) {
   __shared__ BookMemory memory;
   uint32_t const book = blockIdx.x, stage = blockIdx.y, s = threadIdx.x;
   szg_tokens_book_facts const facts = job.stages[stage];
   auto const *const numbers = reinterpret_cast<const uint64_t *>(&job.tallies[stage]);
-  for (uint32_t i = s; i < kTallyWords; i += MergePolicy::kThreads)
+  for (uint32_t i = s; i < kTallyWords; i += SmallBookPolicy::kThreads)
     reinterpret_cast<uint64_t *>(&memory.tally)[i] = numbers[i];
   __syncthreads(); /* the tally is there */
   sum_tables(&memory);
@@ -213,7 +213,7 @@ szgpu_status szg_tokens_books_make_cuda(const szg_tokens_book_facts *facts, uint
   job.tallies = tallies;
   job.books = books;
   dim3 const lengths(SZG_TOKENS_BOOKS, stage_count), tables(szg::kTableParts, stage_count);
-  szg::tokens_lengths_kernel<<<lengths, szg::MergePolicy::kThreads, 0, stream>>>(job);
+  szg::tokens_lengths_kernel<<<lengths, szg::SmallBookPolicy::kThreads, 0, stream>>>(job);
   SZG_TRY_LAUNCH();
   szg::tokens_tables_kernel<<<tables, szg::TablesPolicy::kThreads, 0, stream>>>(job);
   return szg_launched();

@@ -10,7 +10,7 @@
 #include "codecs/planes/plane_book.cuh"
 #include "codecs/planes/planes_choice_core.h"
 #include "codecs/planes/planes_items.cuh"
-#include "huffman/tokens_merge.cuh"
+#include "huffman/small_lengths.cuh"
 
 namespace szg {
 namespace {
@@ -66,15 +66,15 @@ __global__ void __launch_bounds__(WidthPolicy::kThreads)
 
 /* ---- planes ---- */
 
-constexpr uint32_t kChooseWarps = MergePolicy::kThreads / 32;
-static_assert(MergePolicy::kThreads >= SZG_PLANES_SYMBOLS, "a thread for each symbol");
+constexpr uint32_t kChooseWarps = SmallBookPolicy::kThreads / 32;
+static_assert(SmallBookPolicy::kThreads >= SZG_PLANES_SYMBOLS, "a thread for each symbol");
 static_assert((int)SZG_LEVELS_CODE_BITS == (int)SZG_PLANES_CODE_BITS, "the longest code");
 
 struct ChooseMemory {
   uint64_t counts[SZG_PLANES_SYMBOLS];
   uint64_t sums[kChooseWarps];
-  MergeMemory<uint64_t> merge;
-  uint8_t lengths[MergePolicy::kHalf];
+  SmallBookMemory<uint64_t> merge;
+  uint8_t lengths[SmallBookPolicy::kSymbols];
   BookMemory book;
 };
 
@@ -123,7 +123,7 @@ __device__ uint32_t choose_mode(uint64_t count, uint64_t value_count, bool is_sa
 }
 
 /* Grid: planes, and the items. */
-__global__ void __launch_bounds__(MergePolicy::kThreads)
+__global__ void __launch_bounds__(SmallBookPolicy::kThreads)
     items_choose_kernel(szg_planes_write_item *items, bool is_again) {
   __shared__ ChooseMemory memory;
   szg_planes_write_item *const item = &items[blockIdx.y];
@@ -178,8 +178,8 @@ szgpu_status szg_planes_choose_items_cuda(const szg_planes_write_list *list, boo
                                           struct CUstream_st *stream) {
   dim3 const blocks(list->value_bytes ? list->value_bytes : (uint32_t)SZG_PLANES_MOST,
                     list->item_count);
-  szg::items_choose_kernel<<<blocks, szg::MergePolicy::kThreads, 0, stream>>>(list->items,
-                                                                              is_again);
+  szg::items_choose_kernel<<<blocks, szg::SmallBookPolicy::kThreads, 0, stream>>>(list->items,
+                                                                                  is_again);
   return szg_launched();
 }
 
