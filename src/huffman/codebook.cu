@@ -11,6 +11,7 @@
 #include <cub/cub.cuh>
 
 #include "core/cuda_check.cuh"
+#include "huffman/canonical.cuh"
 #include "huffman/decode.cuh"
 
 namespace {
@@ -29,11 +30,7 @@ typedef cub::BlockScan<uint32_t, BookPolicy::kThreads> BlockScan;
 
 struct BookMemory {
   BlockScan::TempStorage scan;
-  uint32_t warp_ranks[BookPolicy::kWarps][kLengths]; /* counts, then sums over earlier warps */
-  uint32_t length_counts[kLengths];
-  uint32_t first_codes[kLengths]; /* the first canonical code of each length */
-  uint32_t first_ranks[kLengths];
-  uint32_t limits[kLengths];
+  szg::CodeParts<BookPolicy::kWarps, SZG_MAX_CODE_BITS, uint32_t> codes; /* a part for each warp */
   uint32_t mask;
   uint32_t is_lone, is_bad;
   uint32_t single[szg::kWindows];
@@ -99,10 +96,10 @@ struct WarpStrips {
   }
 };
 
-/* warp_ranks: how many of each length are in warps before; length_counts: in all. */
+/* Counts each warp's symbols of each length. */
 __device__ void count_lengths(const uint8_t *lengths, uint32_t symbol_count, BookMemory *memory) {
   uint32_t const lane = threadIdx.x % 32;
-  uint32_t *const counts = memory->warp_ranks[threadIdx.x / 32];
+  uint32_t *const counts = memory->codes.ranks[threadIdx.x / 32];
   if (lane < kLengths) counts[lane] = 0;
   __syncwarp();
   for (WarpStrips strips(symbol_count); strips.next < strips.end;
@@ -117,44 +114,29 @@ __device__ void count_lengths(const uint8_t *lengths, uint32_t symbol_count, Boo
       __syncwarp(); /* another lane may be the one that counts this length next */
     }
   }
-  __syncthreads(); /* all warps have counted */
-  if (threadIdx.x < kLengths) {
-    uint32_t sum = 0;
-    for (int w = 0; w < BookPolicy::kWarps; w++) {
-      uint32_t const count = memory->warp_ranks[w][threadIdx.x];
-      memory->warp_ranks[w][threadIdx.x] = sum;
-      sum += count;
-    }
-    memory->length_counts[threadIdx.x] = sum;
-  }
 }
 
-/* Finds where the canonical codes of each length begin and end. One thread calls. In a book of one
- * symbol, or a bad one, all codes have one bit, so that every bit is a code. */
-__device__ void lay_out_codes(bool is_section_bad, BookMemory *memory) {
-  uint32_t code = 0, rank = 0, used = 0;
-  for (int length = 1; length < kLengths; length++) {
-    uint32_t const count = memory->length_counts[length];
-    code <<= 1;
-    memory->first_codes[length] = code;
-    memory->first_ranks[length] = rank;
-    code += count;
-    rank += count;
-    used += count << (SZG_MAX_CODE_BITS - length);
-    memory->limits[length] = code << (SZG_MAX_CODE_BITS - length);
-  }
+/* Where the windows of a length end. */
+__device__ uint32_t limit_of(const BookMemory &memory, uint32_t length) {
+  return memory.codes.layout.first_windows[length + 1];
+}
+
+/* Says what the layout is. One thread calls. In a book of one symbol, or a bad one, all codes have
+ * one bit, so that every bit is a code. */
+__device__ void check_layout(bool is_section_bad, BookMemory *memory) {
+  auto &layout = memory->codes.layout;
   memory->mask = 0;
-  memory->is_lone = rank == 1 && memory->length_counts[1] == 1;
-  memory->is_bad = is_section_bad || !(memory->is_lone || used == kAllBits);
+  memory->is_lone = layout.symbol_count() == 1 && layout.first_ranks[2] == 1;
+  memory->is_bad = is_section_bad || !(memory->is_lone || layout.window_count() == kAllBits);
   if (memory->is_lone || memory->is_bad)
-    for (int length = 1; length < kLengths; length++) memory->limits[length] = kAllBits;
+    for (int length = 1; length < kLengths; length++) layout.first_windows[length + 1] = kAllBits;
 }
 
 /* Symbols by (length, symbol), and the mask, from delta 0's code. */
 __device__ void rank_symbols(const uint8_t *lengths, uint32_t symbol_count, BookMemory *memory,
                              uint16_t *symbols) {
   uint32_t const lane = threadIdx.x % 32;
-  uint32_t *const ranks = memory->warp_ranks[threadIdx.x / 32];
+  uint32_t *const ranks = memory->codes.ranks[threadIdx.x / 32];
   for (WarpStrips strips(symbol_count); strips.next < strips.end;
        strips.next += 32 * BookPolicy::kStripsAhead) {
     uint32_t loaded[BookPolicy::kStripsAhead];
@@ -168,10 +150,11 @@ __device__ void rank_symbols(const uint8_t *lengths, uint32_t symbol_count, Book
       __syncwarp(); /* all have read */
       if ((alike & szg::lanes_below(lane)) == 0) ranks[length] += __popc(alike);
       __syncwarp(); /* the next strip's ranks follow */
-      if (length > 0) symbols[memory->first_ranks[length] + rank] = (uint16_t)s;
+      if (length > 0) symbols[memory->codes.layout.first_ranks[length] + rank] = (uint16_t)s;
       if (length > 0 && memory->is_lone) symbols[1] = (uint16_t)s; /* for the bit 1 */
       if (length > 0 && s == symbol_count / 2)
-        memory->mask = (memory->first_codes[length] + rank) << (SZG_MAX_CODE_BITS - length);
+        memory->mask = (memory->codes.layout.first_code(length) + rank)
+                       << (SZG_MAX_CODE_BITS - length);
     }
   }
 }
@@ -181,9 +164,8 @@ __device__ void rank_symbols(const uint8_t *lengths, uint32_t symbol_count, Book
 __device__ uint32_t code_among(uint32_t canonical, uint32_t first_length, uint32_t last_length,
                                const BookMemory *memory, const uint16_t *symbols) {
   for (uint32_t length = first_length; length <= last_length; length++) {
-    if (canonical >= memory->limits[length]) continue;
-    uint32_t const code = canonical >> (SZG_MAX_CODE_BITS - length);
-    return length << 16 | symbols[memory->first_ranks[length] + code - memory->first_codes[length]];
+    if (canonical >= limit_of(*memory, length)) continue;
+    return length << 16 | symbols[memory->codes.layout.rank_at(canonical, length)];
   }
   return 0;
 }
@@ -218,7 +200,7 @@ __device__ void fill_single(BookMemory *memory, szg_decode_book_cuda *book) {
     uint32_t const code = code_among(canonical, 1, szg::kWindowBits, memory, book->symbols);
     book->single[w] = memory->single[w] = code;
   }
-  uint32_t const first_long = memory->limits[szg::kWindowBits];
+  uint32_t const first_long = limit_of(*memory, szg::kWindowBits);
   for (uint32_t i = threadIdx.x; i < szg::kLongSlots; i += BookPolicy::kThreads) {
     uint32_t const code =
         code_among(first_long + i, szg::kWindowBits + 1, SZG_MAX_CODE_BITS, memory, book->symbols);
@@ -239,13 +221,14 @@ __device__ void fill_tables(uint32_t symbol_count, BookMemory *memory, szg_decod
   szg::DecodeTables *const tables = &book->tables;
   if (threadIdx.x < kLengths) {
     uint32_t const length = threadIdx.x;
-    tables->limits[length] = length ? memory->limits[length] : 0;
+    auto const &layout = memory->codes.layout;
+    tables->limits[length] = length ? limit_of(*memory, length) : 0;
     tables->ranks[length] =
-        length ? (int32_t)(memory->first_ranks[length] - memory->first_codes[length]) : 0;
+        length ? (int32_t)(layout.first_ranks[length] - layout.first_code(length)) : 0;
   }
   if (threadIdx.x == 0) {
     tables->mask = memory->mask;
-    tables->first_long = memory->limits[szg::kWindowBits];
+    tables->first_long = limit_of(*memory, szg::kWindowBits);
     tables->is_lone = memory->is_lone;
     tables->unused[0] = tables->unused[1] = tables->unused[2] = 0;
   }
@@ -259,8 +242,10 @@ __global__ void __launch_bounds__(BookPolicy::kThreads)
   __syncthreads(); /* lengths are complete */
   count_lengths(book->lengths, symbol_count, &memory);
   __syncthreads(); /* counts are complete */
+  if (threadIdx.x < 32) memory.codes.lay_out(threadIdx.x);
+  __syncwarp(); /* lengths have places */
   if (threadIdx.x == 0) {
-    lay_out_codes(!is_read, &memory);
+    check_layout(!is_read, &memory);
     if (memory.is_bad) {
       verdict->bad_data = 1;
       book->symbols[0] = book->symbols[1] = SZG_ESCAPE_SYMBOL;

@@ -15,6 +15,7 @@
 #include "core/device.h"
 #include "core/status.h"
 #include "core/tiles.h"
+#include "huffman/canonical_core.h"
 
 SZG_C_BEGIN
 
@@ -128,17 +129,6 @@ typedef struct szg_code_run {
   uint32_t code_count;
   uint16_t *codes;
 } szg_code_run;
-
-/* The first canonical code of each length, 1 to `longest`: codes rise by (length, symbol).
- * length_counts: how many symbols have each length. */
-SZG_HD void szg_canonical_firsts(const uint32_t *length_counts, uint32_t longest,
-                                 uint32_t *first_codes) {
-  uint32_t code = 0;
-  for (uint32_t length = 1; length <= longest; length++) {
-    first_codes[length] = code <<= 1;
-    code += length_counts[length];
-  }
-}
 
 /* The canonical book by length, for the serial decoder. */
 typedef struct szg_canonical_index {

@@ -48,7 +48,7 @@ struct BookMemory {
   uint8_t lengths[SZG_TILE_SYMBOLS];
   union {
     SumsReduce::TempStorage reduce;
-    CodesMemory codes_work;
+    TileCodes codes_work;
   };
   szg_count_sums others; /* all counts but delta 0's */
   uint64_t costs[SZG_ZERO_GROUPS_COUNT];
@@ -116,10 +116,11 @@ __device__ void settle_counts(uint32_t zero_groups, BookMemory *memory) {
 /* Lengths to codes. The whole block calls. */
 __device__ void assign_codes(BookMemory *memory) {
   uint16_t *const codes = memory->codes;
-  lay_out_codes<BookPolicy::kThreads>(memory->lengths, &memory->codes_work);
+  memory->codes_work.find<BookPolicy::kThreads>([=](uint32_t s) { return memory->lengths[s]; });
   rank_symbols<BookPolicy::kThreads>(
-      memory->lengths, &memory->codes_work,
-      [=](uint32_t s, uint32_t, uint32_t code, uint32_t) { codes[s] = (uint16_t)code; });
+      memory->lengths, &memory->codes_work, [=](uint32_t s, uint32_t length, uint32_t rank) {
+        codes[s] = (uint16_t)(memory->codes_work.layout.first_code(length) + rank);
+      });
   __syncthreads(); /* codes and mask known */
   for (uint32_t s = first_of_share(); s < end_of_share(); s++) {
     uint32_t const length = memory->lengths[s];

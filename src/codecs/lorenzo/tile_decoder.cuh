@@ -22,7 +22,7 @@ typedef cub::BlockScan<uint32_t, DecoderPolicy::kThreads, cub::BLOCK_SCAN_WARP_S
 
 struct DecoderMemory {
   RunScan::TempStorage scan;
-  CodesMemory codes_work;
+  TileCodes codes;
   uint8_t bytes[kMostBytes];
   uint8_t lengths[SZG_TILE_SYMBOLS];
   uint16_t symbols[SZG_TILE_SYMBOLS]; /* by (length, symbol) */
@@ -66,17 +66,11 @@ __device__ inline bool read_lengths(const uint8_t *section, uint64_t section_byt
   return memory->lengths[SZG_TILE_ZERO] > 0;
 }
 
-/* The entry of a window, found by the length whose range of canonical codes includes it. */
+/* The entry of a window. */
 __device__ inline uint32_t entry_of_window(uint32_t window, const DecoderMemory &memory) {
-  const CodesMemory &codes = memory.codes_work;
-  uint32_t const canonical = window ^ codes.mask;
-  uint32_t length = 1;
-#pragma unroll
-  for (uint32_t shorter = 1; shorter < SZG_TILE_CODE_BITS; shorter++)
-    length += canonical >= codes.limits[shorter]; /* limits increase with length */
-  uint32_t const code = canonical >> (SZG_TILE_CODE_BITS - length);
-  uint32_t const rank = codes.first_ranks[length] + code - codes.first_codes[length];
-  return szg_symbol_entry(memory.symbols[rank], length);
+  uint32_t const canonical = window ^ memory.codes.mask;
+  uint32_t const length = memory.codes.layout.length_at(canonical);
+  return szg_symbol_entry(memory.symbols[memory.codes.layout.rank_at(canonical, length)], length);
 }
 
 /* False: the section is invalid, but kernels may safely use the decoder. The whole block calls. */
@@ -85,14 +79,15 @@ __device__ inline bool build_decoder(const uint8_t *section, uint64_t section_by
   static_assert(SZG_TILE_ENTRIES % 4 == 0, "whole vectors");
   bool is_good = read_lengths(section, section_bytes, memory);
   if (is_good) { /* the same for the whole block */
-    lay_out_codes<DecoderPolicy::kThreads>(memory->lengths, &memory->codes_work);
-    is_good = memory->codes_work.limits[SZG_TILE_CODE_BITS] == SZG_TILE_ENTRIES;
+    memory->codes.find<DecoderPolicy::kThreads>([=](uint32_t s) { return memory->lengths[s]; });
+    is_good = memory->codes.layout.window_count() == SZG_TILE_ENTRIES;
   }
   if (is_good) {
     uint16_t *const symbols = memory->symbols;
     rank_symbols<DecoderPolicy::kThreads>(
-        memory->lengths, &memory->codes_work,
-        [=](uint32_t s, uint32_t, uint32_t, uint32_t rank) { symbols[rank] = (uint16_t)s; });
+        memory->lengths, &memory->codes, [=](uint32_t s, uint32_t length, uint32_t rank) {
+          symbols[memory->codes.layout.first_ranks[length] + rank] = (uint16_t)s;
+        });
     __syncthreads(); /* symbols and mask known */
   }
   uint32_t const harmless = szg_symbol_entry(SZG_TILE_ZERO, 1);

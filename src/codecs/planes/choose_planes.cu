@@ -7,9 +7,9 @@
  *
  * Only the time of a block matters: it reads at most 30 KiB of counts and writes 1 KiB of entries.
  */
-#include "codecs/planes/plane_book.cuh"
 #include "codecs/planes/planes_choice_core.h"
 #include "codecs/planes/planes_items.cuh"
+#include "huffman/canonical.cuh"
 #include "huffman/small_lengths.cuh"
 
 namespace szg {
@@ -70,12 +70,14 @@ constexpr uint32_t kChooseWarps = SmallBookPolicy::kThreads / 32;
 static_assert(SmallBookPolicy::kThreads >= SZG_PLANES_SYMBOLS, "a thread for each symbol");
 static_assert((int)SZG_LEVELS_CODE_BITS == (int)SZG_PLANES_CODE_BITS, "the longest code");
 
+typedef CodeStrips<SZG_PLANES_SYMBOLS / 32, SZG_PLANES_CODE_BITS> PlaneCodes;
+
 struct ChooseMemory {
   uint64_t counts[SZG_PLANES_SYMBOLS];
   uint64_t sums[kChooseWarps];
   SmallBookMemory<uint64_t> merge;
   uint8_t lengths[SmallBookPolicy::kSymbols];
-  BookMemory book;
+  PlaneCodes codes;
 };
 
 /* The sum over the whole block, which calls. */
@@ -100,12 +102,11 @@ __device__ void set_mode(uint32_t plane, uint32_t mode, uint32_t constant,
 
 /* The encoder's entry of symbol threadIdx.x, as szg_planes_encoder_build makes it. The whole block
  * calls. */
-__device__ uint32_t entry_of_symbol(uint32_t length, BookMemory *memory) {
-  bool are_lengths = false;
-  uint32_t const rank = rank_symbol(length, memory, &are_lengths);
-  if (length == 0) return SZG_PLANES_UNCOUNTED;
-  uint32_t const first_code = memory->first_windows[length] >> (SZG_PLANES_CODE_BITS - length);
-  return length << 16 | (first_code + rank - memory->first_ranks[length]);
+__device__ uint32_t entry_of_symbol(uint32_t length, PlaneCodes *codes) {
+  codes->find<SmallBookPolicy::kThreads>([=](uint32_t) { return length; });
+  uint32_t const strip = threadIdx.x / 32;
+  uint32_t const rank = strip < SZG_PLANES_SYMBOLS / 32 ? codes->rank_in_length(strip, length) : 0;
+  return length ? length << 16 | (codes->layout.first_code(length) + rank) : SZG_PLANES_UNCOUNTED;
 }
 
 /* The mode of a plane with several symbols, and the entries if it is coded. count: of symbol
@@ -118,7 +119,7 @@ __device__ uint32_t choose_mode(uint64_t count, uint64_t value_count, bool is_sa
   find_lengths(count, &memory->merge, memory->lengths);
   uint32_t const length = is_symbol ? memory->lengths[threadIdx.x] : 0;
   if (!szg_plane_pays(sum_of_block(count * length, memory), value_count)) return SZG_PLANE_STORED;
-  *entry = entry_of_symbol(length, &memory->book);
+  *entry = entry_of_symbol(length, &memory->codes);
   return SZG_PLANE_CODED;
 }
 
