@@ -8,6 +8,7 @@
 #define SZG_TOKENS_LANES_CUH
 
 #include "core/bit_reader.cuh"
+#include "core/lane_head.cuh"
 #include "huffman/tokens_tile.cuh"
 
 namespace szg {
@@ -132,45 +133,6 @@ struct LaneDecoder {
 
 /* ---- a tile ---- */
 
-/* Where this lane has its bits. */
-struct LaneRange {
-  uint32_t first, end;
-  bool is_live, is_sound; /* is_sound: the tile's head is, and so are its last bits */
-};
-
-/* `count` bits, up to 25, from bit `at` of a tile. */
-__device__ __forceinline__ uint32_t bits_at(const ArchiveWords &words, uint32_t at,
-                                            uint32_t count) {
-  if (count == 0) return 0;
-  return bits_from(words.at(at / 32, 1), words.at(at / 32, 0), at) >> (32 - count);
-}
-
-/* The whole warp calls. */
-__device__ __forceinline__ LaneRange read_tile_head(const szg_tokens_shape &shape,
-                                                    const ArchiveWords &words) {
-  uint32_t const lane = threadIdx.x % 32, lane_count = szg_tokens_lane_count(&shape);
-  uint32_t at = SZG_LEVELS_HEAD_BITS;
-  uint32_t const least = bits_at(words, 0, SZG_LEVELS_LEAST_BITS);
-  uint32_t const width = bits_at(words, SZG_LEVELS_LEAST_BITS, SZG_LEVELS_WIDTH_BITS);
-  bool const has_mask = bits_at(words, at - 1, 1) != 0;
-  uint32_t const mask = __brev(bits_from(words.at(at / 32, 1), words.at(at / 32, 0), at));
-  uint32_t const live = (has_mask ? mask : kAllLanes) & kAllLanes >> (32 - lane_count);
-  LaneRange range = {0, 0, false, false};
-  if (width > SZG_LEVELS_LEAST_BITS || live == 0) return range; /* the whole warp */
-  if (has_mask) at += lane_count;
-  range.is_live = live >> lane & 1;
-  uint32_t const own_bits =
-      range.is_live ? least + bits_at(words, at + rank_among(live, lane) * width, width) : 0;
-  at += (uint32_t)__popc((int)live) * width;
-  range.end = at + sum_to_lane(own_bits, lane);
-  range.first = range.end - own_bits;
-  uint32_t const all_bits = __shfl_sync(kAllLanes, range.end, 31);
-  bool const is_empty = __any_sync(kAllLanes, range.is_live && own_bits == 0);
-  if (is_empty || (all_bits + 31) / 32 != words.end) return range;
-  range.is_sound = all_bits % 32 == 0 || words.at(all_bits / 32, 0) << all_bits % 32 == 0;
-  return range;
-}
-
 /* Decodes this lane's groups. existing: by group; NULL: all places exist. Returns whether its bits
  * are valid. */
 template <class Code>
@@ -233,10 +195,10 @@ __device__ bool decode_tile(const szg_tokens_input_cuda &input, uint64_t tile_in
     uint64_t const places = existing_places(input.tiles, tile, i);
     if (threadIdx.x % 32 == 0) existing[i] = places;
   }
-  LaneRange const range = read_tile_head(shape, words);
+  LaneRange const range = read_head(szg_tokens_head_form(&shape), words);
   __syncwarp(); /* codes are 0, and it is known which places exist */
   bool is_sound = range.is_sound;
-  if (is_sound && range.is_live)
+  if (is_sound && range.is_live())
     is_sound = decode_lane(shape, input.opened->mode, tables, words, range,
                            tile.is_full ? nullptr : existing, codes);
   return __all_sync(kAllLanes, is_sound); /* codes are there */

@@ -46,6 +46,7 @@ __device__ __forceinline__ bool decode_short(const LevelsDecodeJob &job,
   const szg_tokens_opened_cuda &opened = *job.input.opened;
   uint32_t const lane = threadIdx.x % 32;
   szg_tokens_shape const shape = {kGroups, opened.lane_groups_log2, false};
+  szg_head_form const form = szg_tokens_head_form(&shape);
   ArchiveWords words = {nullptr, 0};
   bool const has_words = !opened.is_coded || words_of_tile(job.input, tile_index, &words);
   if (lane == 0) memory->notes.next = next; /* waited for by now */
@@ -67,15 +68,15 @@ __device__ __forceinline__ bool decode_short(const LevelsDecodeJob &job,
   if (words.end == 0) return true;
   bool is_decoded;
   if (is_staged) {
-    LaneRange const range = read_tile_head(shape, ArchiveWords{memory->stage, words.end});
+    LaneRange const range = read_head(form, ArchiveWords{memory->stage, words.end});
     is_decoded = range.is_sound;
-    if (range.is_sound && range.is_live)
+    if (range.is_sound && range.is_live())
       is_decoded =
           decode_short_lane<kCodeBytes>(opened, tables, memory->stage, range, tile, memory->codes);
   } else {
-    LaneRange const range = read_tile_head(shape, words);
+    LaneRange const range = read_head(form, words);
     is_decoded = range.is_sound;
-    if (range.is_sound && range.is_live)
+    if (range.is_sound && range.is_live())
       is_decoded =
           decode_short_lane<kCodeBytes>(opened, tables, words.words, range, tile, memory->codes);
   }

@@ -301,7 +301,7 @@ struct ShortLane {
 
 /* ---- a tile ---- */
 
-/* Where this lane has its bits, by read_tile_head. */
+/* range: of this lane, by read_head. */
 template <uint32_t kCodeBytes>
 __device__ __forceinline__ bool decode_short_lane(const szg_tokens_opened_cuda &opened,
                                                   const szg_tokens_tables_cuda &tables,

@@ -91,15 +91,16 @@ __device__ __forceinline__ void decode_coded_tile(const DecodeJob<A> &job, const
     if (lane < kZerosBehind) staged[word_count + lane] = 0;
     __syncwarp(); /* the words are there */
   }
-  LanePlace const bits = read_head(is_staged ? staged : words, word_count, lane);
-  if (!bits.is_good) {
+  LaneRange const range =
+      read_head(szg_tile_head_form(), ArchiveWords{is_staged ? staged : words, word_count});
+  if (!range.is_sound) {
     job.verdict->bad_data = 1;
   } else if (is_staged) {
     StagedWords const source = StagedWords::of(staged);
-    decode_tile<A, kLatticeBits, kDims, Kind>(job, tile, source, bits, entries, points, lane);
+    decode_tile<A, kLatticeBits, kDims, Kind>(job, tile, source, range, entries, points, lane);
   } else {
     ArchiveWords const source = {words, word_count};
-    decode_tile<A, kLatticeBits, kDims, Kind>(job, tile, source, bits, entries, points, lane);
+    decode_tile<A, kLatticeBits, kDims, Kind>(job, tile, source, range, entries, points, lane);
   }
 }
 
