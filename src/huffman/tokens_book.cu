@@ -39,14 +39,6 @@ struct BookMemory {
   uint8_t lengths[SmallBookPolicy::kSymbols];
 };
 
-__device__ uint64_t warp_most(uint64_t value) {
-  for (int step = 16; step > 0; step /= 2) {
-    uint64_t const other = __shfl_xor_sync(kAllLanes, value, step);
-    value = other > value ? other : value;
-  }
-  return value;
-}
-
 /* ---- choice ---- */
 
 __device__ __forceinline__ uint32_t table_of(uint32_t mode, uint32_t book) {

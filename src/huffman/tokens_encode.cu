@@ -11,6 +11,7 @@
 #include "core/cuda_check.cuh"
 #include "core/tile_words.cuh"
 #include "huffman/tokens_encode_tile.cuh"
+#include "huffman/tokens_section.cuh"
 
 namespace szg {
 namespace {
@@ -95,43 +96,23 @@ __global__ void __launch_bounds__(PlacePolicy::kThreads)
   Words::place_share(job, blockIdx.x, gridDim.x, &memory);
 }
 
-/* Where a section has its parts, in bytes from the archive's start. */
-struct SectionPlaces {
-  uint64_t first, tile_sizes, words, end, next; /* next: where the next section begins */
-  bool is_zero;                                 /* all codes are 0: the section is its head */
-};
-
 __device__ SectionPlaces places_of(const EncodeJob &job) {
-  SectionPlaces places;
-  uint64_t const word_count = job.work.first_words[job.tiles.tile_count];
-  places.is_zero = word_count == 0;
-  places.first = *job.output.first_byte;
-  places.tile_sizes =
-      places.first + (places.is_zero ? (uint32_t)SZG_TOKENS_HEAD_BYTES : job.book->front_bytes);
-  places.words = places.tile_sizes + (places.is_zero ? 0 : (job.tiles.tile_count + 1) / 2 * 4);
-  places.end = places.words + 4 * word_count;
-  places.next = (places.end + SZG_ALIGNMENT - 1) / SZG_ALIGNMENT * SZG_ALIGNMENT;
-  return places;
+  uint64_t const tile_count = job.tiles.tile_count;
+  return section_places(*job.output.first_byte, *job.book, tile_count,
+                        job.work.first_words[tile_count]);
 }
 
 /* ---- writing ---- */
 
 /* Writes all but sizes and words, and says where the section ends. The whole block calls. */
 __device__ void write_front(const EncodeJob &job, const SectionPlaces &places, bool fits) {
-  uint64_t const tile_count = job.tiles.tile_count;
   if (threadIdx.x == 0) {
     *job.output.section_bytes = places.end - places.first;
     *job.output.next_byte = places.next;
   }
-  if (!fits) return;
-  auto *const front = reinterpret_cast<uint32_t *>(job.output.archive + places.first);
-  auto const front_words = (uint32_t)(places.tile_sizes - places.first) / 4;
-  for (uint32_t i = threadIdx.x; i < front_words; i += EncodePolicy::kThreads)
-    front[i] = places.is_zero && i != SZG_TOKENS_UNIT_WORD ? 0 : job.book->front[i];
-  if (threadIdx.x < places.next - places.end) job.output.archive[places.end + threadIdx.x] = 0;
-  bool const has_padding = places.words > places.tile_sizes && tile_count % 2;
-  auto *const sizes = reinterpret_cast<uint16_t *>(job.output.archive + places.tile_sizes);
-  if (threadIdx.x == 0 && has_padding) sizes[tile_count] = 0;
+  if (fits)
+    write_section_front<EncodePolicy::kThreads>(places, *job.book, job.tiles.tile_count,
+                                                job.output.archive);
 }
 
 /* Writes a tile that has words. The whole warp calls. */

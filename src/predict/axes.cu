@@ -68,12 +68,6 @@ __device__ szg_set_sums merged(const szg_set_sums &a, const szg_set_sums &b) {
           a.large_bits + b.large_bits};
 }
 
-struct MergeCounts {
-  __device__ szg_count_sums operator()(const szg_count_sums &a, const szg_count_sums &b) const {
-    return szg_sums_merged(a, b);
-  }
-};
-
 /* Whether a radius larger than the least could gain anything. */
 __device__ bool has_large(const ChoiceWork *work, uint32_t axes) {
   return work->sets[axes].large.total > 0;

@@ -239,7 +239,7 @@ __device__ __forceinline__ bool encode_tile(const LevelsEncodeJob<A> &job,
     __syncwarp(); /* words are there */
   }
   uint32_t *const words = room.end(word_count);
-  if (words) copy_words(staging, word_count, words);
+  if (words) copy_words<4>(staging, word_count, words);
   __syncwarp(); /* staging is free */
   return true;
 }

@@ -165,21 +165,6 @@ __device__ __forceinline__ void join_shares(const TileLayout &layout, const Shar
   if (own.bit_count > 0) move_share(own, layout.at, words);
 }
 
-/* Copies words from shared memory. The whole warp calls. */
-__device__ __forceinline__ void copy_words(const uint32_t *from, uint32_t count, uint32_t *to) {
-  uint32_t i = threadIdx.x % 32;
-#pragma unroll 1
-  for (; i + 96 < count; i += 128) {
-    uint32_t words[4];
-#pragma unroll
-    for (uint32_t k = 0; k < 4; k++) words[k] = from[i + 32 * k];
-#pragma unroll
-    for (uint32_t k = 0; k < 4; k++) to[i + 32 * k] = words[k];
-  }
-#pragma unroll 1
-  for (; i < count; i += 32) to[i] = from[i];
-}
-
 } // namespace szg
 
 #endif

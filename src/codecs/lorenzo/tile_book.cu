@@ -34,12 +34,6 @@ static_assert(offsetof(szg_tile_book_cuda, section) % 16 == 0, "sections are ali
 
 /* ---- the book ---- */
 
-struct MergeCounts {
-  __device__ szg_count_sums operator()(const szg_count_sums &a, const szg_count_sums &b) const {
-    return szg_sums_merged(a, b);
-  }
-};
-
 typedef cub::BlockReduce<szg_count_sums, BookPolicy::kThreads> SumsReduce;
 
 struct BookMemory {

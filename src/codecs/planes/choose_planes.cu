@@ -23,15 +23,6 @@ struct WidthPolicy {
   static constexpr uint32_t kThreads = 32 * kAllPlanes;
 };
 
-/* The most of all lanes. */
-__device__ __forceinline__ uint64_t most_of_warp(uint64_t number) {
-  for (int step = 16; step > 0; step /= 2) {
-    uint64_t const other = __shfl_xor_sync(kAllLanes, number, step);
-    if (other > number) number = other;
-  }
-  return number;
-}
-
 /* The whole warp calls. */
 __device__ __forceinline__ uint64_t plane_cost(const uint64_t *counts) {
   uint64_t total = 0, used = 0, logs = 0, most = 0;
@@ -42,7 +33,7 @@ __device__ __forceinline__ uint64_t plane_cost(const uint64_t *counts) {
     logs += szg_count_log(count);
     if (count > most) most = count;
   }
-  return szg_split_plane_cost(warp_sum(total), warp_sum(used), warp_sum(logs), most_of_warp(most));
+  return szg_split_plane_cost(warp_sum(total), warp_sum(used), warp_sum(logs), warp_most(most));
 }
 
 /* Plane w of all is plane w + 1 - 2^choice of its width. */

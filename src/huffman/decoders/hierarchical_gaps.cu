@@ -16,6 +16,7 @@
 #include <cub/device/device_scan.cuh>
 
 #include "core/cuda_check.cuh"
+#include "core/operators.cuh"
 #include "huffman/decode_words.cuh"
 #include "huffman/decoders/hierarchical_lookup.cuh"
 
@@ -105,10 +106,6 @@ struct SequenceShare { /* codes of a sequence; 0 past the last one */
   }
 };
 
-struct CodeSum {
-  __host__ __device__ uint64_t operator()(uint64_t a, uint64_t b) const { return a + b; }
-};
-
 } // namespace
 
 /* If scratch is NULL, only sets *scratch_bytes. */
@@ -116,7 +113,7 @@ static cudaError_t scan_sequences(void *scratch, size_t *scratch_bytes, const Se
                                   uint64_t *positions, cudaStream_t stream) {
   auto const shares =
       thrust::make_transform_iterator(thrust::make_counting_iterator<uint64_t>(0), share);
-  return cub::DeviceScan::ExclusiveScan(scratch, *scratch_bytes, shares, positions, CodeSum(),
+  return cub::DeviceScan::ExclusiveScan(scratch, *scratch_bytes, shares, positions, szg::Sum(),
                                         uint64_t{0}, (int)(share.sequence_count + 1), stream);
 }
 
