@@ -16,7 +16,7 @@
 
 namespace {
 
-struct BookPolicy {
+struct LinearBookPolicy {
   static constexpr int kThreads = 1024;
   static constexpr int kWarps = kThreads / 32;
   static constexpr int kStripsAhead = 8; /* loads in flight, of a warp that reads lengths */
@@ -26,11 +26,12 @@ enum { kHeadBytes = 6, kRunLengthBits = 5 };
 constexpr int kLengths = SZG_MAX_CODE_BITS + 1;
 constexpr uint32_t kAllBits = 1u << SZG_MAX_CODE_BITS;
 
-typedef cub::BlockScan<uint32_t, BookPolicy::kThreads> BlockScan;
+typedef cub::BlockScan<uint32_t, LinearBookPolicy::kThreads> BlockScan;
 
-struct BookMemory {
+struct LinearBookMemory {
   BlockScan::TempStorage scan;
-  szg::CodeParts<BookPolicy::kWarps, SZG_MAX_CODE_BITS, uint32_t> codes; /* a part for each warp */
+  szg::CodeParts<LinearBookPolicy::kWarps, SZG_MAX_CODE_BITS, uint32_t>
+      codes; /* a part for each warp */
   uint32_t mask;
   uint32_t is_lone, is_bad;
   uint32_t single[szg::kWindows];
@@ -39,9 +40,9 @@ struct BookMemory {
 /* Reads the lengths of all symbols. If the section is bad, all are 0 and it returns false. The
  * whole block calls. */
 __device__ bool read_lengths(const uint8_t *section, uint64_t section_bytes, uint32_t symbol_count,
-                             BookMemory *memory, uint8_t *lengths) {
+                             LinearBookMemory *memory, uint8_t *lengths) {
   uint32_t *const length_words = reinterpret_cast<uint32_t *>(lengths);
-  for (uint32_t i = threadIdx.x; i < (symbol_count + 3) / 4; i += BookPolicy::kThreads)
+  for (uint32_t i = threadIdx.x; i < (symbol_count + 3) / 4; i += LinearBookPolicy::kThreads)
     length_words[i] = 0;
   if (section_bytes < kHeadBytes) return false;
   uint32_t const first = section[2] | (uint32_t)section[3] << 8;
@@ -52,7 +53,8 @@ __device__ bool read_lengths(const uint8_t *section, uint64_t section_bytes, uin
     return false;
 
   const uint8_t *const runs = section + kHeadBytes;
-  uint32_t const share = ((uint32_t)run_count + BookPolicy::kThreads - 1) / BookPolicy::kThreads;
+  uint32_t const share =
+      ((uint32_t)run_count + LinearBookPolicy::kThreads - 1) / LinearBookPolicy::kThreads;
   uint32_t const begin = min(threadIdx.x * share, (uint32_t)run_count);
   uint32_t const end = min(begin + share, (uint32_t)run_count);
   uint32_t covered = 0, before = 0, covered_by_all = 0;
@@ -81,7 +83,7 @@ struct WarpStrips {
 
   __device__ explicit WarpStrips(uint32_t symbol_count) {
     uint32_t const strips = (symbol_count + 31) / 32;
-    uint32_t const share = (strips + BookPolicy::kWarps - 1) / BookPolicy::kWarps * 32;
+    uint32_t const share = (strips + LinearBookPolicy::kWarps - 1) / LinearBookPolicy::kWarps * 32;
     next = min(threadIdx.x / 32 * share, symbol_count);
     end = min(next + share, symbol_count);
   }
@@ -89,7 +91,7 @@ struct WarpStrips {
   /* Lengths of the lane's symbols in the next kStripsAhead strips; 0 past the end. */
   __device__ void load(const uint8_t *lengths, uint32_t *loaded) const {
 #pragma unroll
-    for (int i = 0; i < BookPolicy::kStripsAhead; i++) {
+    for (int i = 0; i < LinearBookPolicy::kStripsAhead; i++) {
       uint32_t const s = next + 32 * i + threadIdx.x % 32;
       loaded[i] = s < end ? lengths[s] : 0;
     }
@@ -97,17 +99,18 @@ struct WarpStrips {
 };
 
 /* Counts each warp's symbols of each length. */
-__device__ void count_lengths(const uint8_t *lengths, uint32_t symbol_count, BookMemory *memory) {
+__device__ void count_lengths(const uint8_t *lengths, uint32_t symbol_count,
+                              LinearBookMemory *memory) {
   uint32_t const lane = threadIdx.x % 32;
   uint32_t *const counts = memory->codes.ranks[threadIdx.x / 32];
   if (lane < kLengths) counts[lane] = 0;
   __syncwarp();
   for (WarpStrips strips(symbol_count); strips.next < strips.end;
-       strips.next += 32 * BookPolicy::kStripsAhead) {
-    uint32_t loaded[BookPolicy::kStripsAhead];
+       strips.next += 32 * LinearBookPolicy::kStripsAhead) {
+    uint32_t loaded[LinearBookPolicy::kStripsAhead];
     strips.load(lengths, loaded);
 #pragma unroll
-    for (int i = 0; i < BookPolicy::kStripsAhead; i++) {
+    for (int i = 0; i < LinearBookPolicy::kStripsAhead; i++) {
       if (strips.next + 32 * i >= strips.end) break; /* for the whole warp */
       uint32_t const alike = szg::lanes_alike<kRunLengthBits>(loaded[i]);
       if ((alike & szg::lanes_below(lane)) == 0) counts[loaded[i]] += __popc(alike);
@@ -117,13 +120,13 @@ __device__ void count_lengths(const uint8_t *lengths, uint32_t symbol_count, Boo
 }
 
 /* Where the windows of a length end. */
-__device__ uint32_t limit_of(const BookMemory &memory, uint32_t length) {
+__device__ uint32_t limit_of(const LinearBookMemory &memory, uint32_t length) {
   return memory.codes.layout.first_windows[length + 1];
 }
 
 /* Says what the layout is. One thread calls. In a book of one symbol, or a bad one, all codes have
  * one bit, so that every bit is a code. */
-__device__ void check_layout(bool is_section_bad, BookMemory *memory) {
+__device__ void check_layout(bool is_section_bad, LinearBookMemory *memory) {
   auto &layout = memory->codes.layout;
   memory->mask = 0;
   memory->is_lone = layout.symbol_count() == 1 && layout.first_ranks[2] == 1;
@@ -133,16 +136,16 @@ __device__ void check_layout(bool is_section_bad, BookMemory *memory) {
 }
 
 /* Symbols by (length, symbol), and the mask, from delta 0's code. */
-__device__ void rank_symbols(const uint8_t *lengths, uint32_t symbol_count, BookMemory *memory,
-                             uint16_t *symbols) {
+__device__ void rank_symbols(const uint8_t *lengths, uint32_t symbol_count,
+                             LinearBookMemory *memory, uint16_t *symbols) {
   uint32_t const lane = threadIdx.x % 32;
   uint32_t *const ranks = memory->codes.ranks[threadIdx.x / 32];
   for (WarpStrips strips(symbol_count); strips.next < strips.end;
-       strips.next += 32 * BookPolicy::kStripsAhead) {
-    uint32_t loaded[BookPolicy::kStripsAhead];
+       strips.next += 32 * LinearBookPolicy::kStripsAhead) {
+    uint32_t loaded[LinearBookPolicy::kStripsAhead];
     strips.load(lengths, loaded);
 #pragma unroll
-    for (int i = 0; i < BookPolicy::kStripsAhead; i++) {
+    for (int i = 0; i < LinearBookPolicy::kStripsAhead; i++) {
       if (strips.next + 32 * i >= strips.end) break; /* for the whole warp */
       uint32_t const length = loaded[i], alike = szg::lanes_alike<kRunLengthBits>(length);
       uint32_t const s = strips.next + 32 * i + threadIdx.x % 32;
@@ -162,7 +165,7 @@ __device__ void rank_symbols(const uint8_t *lengths, uint32_t symbol_count, Book
 /* The code of first_length to last_length bits at the start of `canonical`, which has 16 bits:
  * length << 16 | symbol, or 0. */
 __device__ uint32_t code_among(uint32_t canonical, uint32_t first_length, uint32_t last_length,
-                               const BookMemory *memory, const uint16_t *symbols) {
+                               const LinearBookMemory *memory, const uint16_t *symbols) {
   for (uint32_t length = first_length; length <= last_length; length++) {
     if (canonical >= limit_of(*memory, length)) continue;
     return length << 16 | symbols[memory->codes.layout.rank_at(canonical, length)];
@@ -194,14 +197,14 @@ __device__ void fill_window(uint32_t window, const uint32_t *single, szg::Decode
 }
 
 /* Fills the table of single codes. */
-__device__ void fill_single(BookMemory *memory, szg_decode_book_cuda *book) {
-  for (uint32_t w = threadIdx.x; w < szg::kWindows; w += BookPolicy::kThreads) {
+__device__ void fill_single(LinearBookMemory *memory, szg_decode_book_cuda *book) {
+  for (uint32_t w = threadIdx.x; w < szg::kWindows; w += LinearBookPolicy::kThreads) {
     uint32_t const canonical = w << (SZG_MAX_CODE_BITS - szg::kWindowBits) ^ memory->mask;
     uint32_t const code = code_among(canonical, 1, szg::kWindowBits, memory, book->symbols);
     book->single[w] = memory->single[w] = code;
   }
   uint32_t const first_long = limit_of(*memory, szg::kWindowBits);
-  for (uint32_t i = threadIdx.x; i < szg::kLongSlots; i += BookPolicy::kThreads) {
+  for (uint32_t i = threadIdx.x; i < szg::kLongSlots; i += LinearBookPolicy::kThreads) {
     uint32_t const code =
         code_among(first_long + i, szg::kWindowBits + 1, SZG_MAX_CODE_BITS, memory, book->symbols);
     uint32_t const longer = code ? (code >> 16) - szg::kWindowBits - 1 : 0;
@@ -210,10 +213,11 @@ __device__ void fill_single(BookMemory *memory, szg_decode_book_cuda *book) {
   }
 }
 
-__device__ void fill_tables(uint32_t symbol_count, BookMemory *memory, szg_decode_book_cuda *book) {
+__device__ void fill_tables(uint32_t symbol_count, LinearBookMemory *memory,
+                            szg_decode_book_cuda *book) {
   fill_single(memory, book);
   __syncthreads(); /* single codes are complete */
-  for (uint32_t w = threadIdx.x; w < szg::kWindows; w += BookPolicy::kThreads)
+  for (uint32_t w = threadIdx.x; w < szg::kWindows; w += LinearBookPolicy::kThreads)
     if (symbol_count <= szg::kNarrowSymbols)
       fill_window<szg::NarrowEntry>(w, memory->single, &book->tables);
     else
@@ -234,10 +238,10 @@ __device__ void fill_tables(uint32_t symbol_count, BookMemory *memory, szg_decod
   }
 }
 
-__global__ void __launch_bounds__(BookPolicy::kThreads)
+__global__ void __launch_bounds__(LinearBookPolicy::kThreads)
     book_build_kernel(const uint8_t *section, uint64_t section_bytes, uint32_t symbol_count,
                       szg_decode_book_cuda *book, szg_verdict *verdict) {
-  __shared__ BookMemory memory;
+  __shared__ LinearBookMemory memory;
   bool const is_read = read_lengths(section, section_bytes, symbol_count, &memory, book->lengths);
   __syncthreads(); /* lengths are complete */
   count_lengths(book->lengths, symbol_count, &memory);
@@ -268,7 +272,7 @@ const uint8_t *szg_decode_book_lengths_cuda(const szg_decode_book_cuda *book) {
 szgpu_status szg_decode_book_build_cuda(const uint8_t *section, uint64_t section_bytes,
                                         uint32_t symbol_count, szg_decode_book_cuda *book,
                                         szg_verdict *verdict, struct CUstream_st *stream) {
-  book_build_kernel<<<1, BookPolicy::kThreads, 0, stream>>>(section, section_bytes, symbol_count,
-                                                            book, verdict);
+  book_build_kernel<<<1, LinearBookPolicy::kThreads, 0, stream>>>(section, section_bytes,
+                                                                  symbol_count, book, verdict);
   return szg_launched();
 }

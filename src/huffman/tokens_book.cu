@@ -27,7 +27,7 @@ struct CountSums {
   uint64_t total, logs, most;
 };
 
-struct BookMemory {
+struct TokensBookMemory {
   szg_tokens_tally tally;
   CountSums sums[kTables][kStripes]; /* of 32 symbols each */
   uint64_t costs[SZG_LEVELS_MODES][SZG_TOKENS_BOOKS];
@@ -61,7 +61,7 @@ __device__ bool has_book(uint32_t mode, uint32_t book) {
 }
 
 /* Sums the tables' counts, stripe by stripe. The whole block calls. */
-__device__ void sum_tables(BookMemory *memory) {
+__device__ void sum_tables(TokensBookMemory *memory) {
   uint32_t const lane = threadIdx.x % 32;
   for (uint32_t i = threadIdx.x / 32; i < kTables * kStripes; i += kWarps) {
     uint32_t const table = i / kStripes, stripe = i % kStripes, s = stripe * 32 + lane;
@@ -78,7 +78,7 @@ __device__ void sum_tables(BookMemory *memory) {
 }
 
 /* The sums of a table. */
-__device__ CountSums sums_of(uint32_t table, const BookMemory &memory) {
+__device__ CountSums sums_of(uint32_t table, const TokensBookMemory &memory) {
   CountSums sums = {0, 0, 0};
   for (uint32_t stripe = 0; stripe < kStripes; stripe++) {
     CountSums const own = memory.sums[table][stripe];
@@ -100,7 +100,8 @@ __device__ uint64_t count_zeros(const szg_tokens_tally &tally, uint32_t g, uint3
 }
 
 /* What a book costs, as in szg_tokens_cost. */
-__device__ uint64_t book_cost(uint32_t g, uint32_t mode, uint32_t book, const BookMemory &memory) {
+__device__ uint64_t book_cost(uint32_t g, uint32_t mode, uint32_t book,
+                              const TokensBookMemory &memory) {
   CountSums sums = sums_of(table_of(mode, book), memory);
   uint64_t const zeros = count_zeros(memory.tally, g, mode, book, sums.total);
   sums.total += zeros;
@@ -110,7 +111,7 @@ __device__ uint64_t book_cost(uint32_t g, uint32_t mode, uint32_t book, const Bo
 }
 
 /* Finds the costs of all books of all modes, one for each warp. The whole block calls. */
-__device__ void find_costs(uint32_t g, BookMemory *memory) {
+__device__ void find_costs(uint32_t g, TokensBookMemory *memory) {
   uint32_t number = 0; /* of the book, of all modes' */
   for (uint32_t mode = SZG_LEVELS_MODE_PLAIN; mode < SZG_LEVELS_MODES; mode++)
     for (uint32_t i = 0; i < szg_tokens_book_count(mode); i++, number++)
@@ -121,7 +122,7 @@ __device__ void find_costs(uint32_t g, BookMemory *memory) {
 }
 
 /* Chooses as szg_tokens_choose does. One thread calls. */
-__device__ void choose_plan(uint32_t group_count, uint32_t lane_bits, BookMemory *memory) {
+__device__ void choose_plan(uint32_t group_count, uint32_t lane_bits, TokensBookMemory *memory) {
   const szg_tokens_tally &tally = memory->tally;
   uint32_t const g = szg_tokens_least_lane_groups_log2(group_count);
   uint64_t const lane_count = tally.live_lanes[g];
@@ -142,7 +143,7 @@ __device__ void choose_plan(uint32_t group_count, uint32_t lane_bits, BookMemory
 
 /* The count that a book is made for, of symbol threadIdx.x. sum: gets that of all counts, nearly.
  * The whole block calls. */
-__device__ uint64_t find_count(uint32_t book, bool is_whole, const BookMemory &memory,
+__device__ uint64_t find_count(uint32_t book, bool is_whole, const TokensBookMemory &memory,
                                uint64_t *sum) {
   szg_tokens_book_kind const kind = szg_tokens_book_kind_of(book);
   uint32_t const mode = memory.mode, s = threadIdx.x;
@@ -157,7 +158,7 @@ __device__ uint64_t find_count(uint32_t book, bool is_whole, const BookMemory &m
   return count;
 }
 
-__device__ void make_book(uint32_t book, bool is_whole, BookMemory *memory) {
+__device__ void make_book(uint32_t book, bool is_whole, TokensBookMemory *memory) {
   uint64_t sum;
   uint64_t const count = find_count(book, is_whole, *memory, &sum);
   if (sum < kSmallCounts)
@@ -171,7 +172,7 @@ __device__ void make_book(uint32_t book, bool is_whole, BookMemory *memory) {
 /* Grid: books x stages. */
 __global__ void __launch_bounds__(SmallBookPolicy::kThreads)
     tokens_lengths_kernel(const __grid_constant__ BooksJob job) {
-  __shared__ BookMemory memory;
+  __shared__ TokensBookMemory memory;
   uint32_t const book = blockIdx.x, stage = blockIdx.y, s = threadIdx.x;
   szg_tokens_book_facts const facts = job.stages[stage];
   auto const *const numbers = reinterpret_cast<const uint64_t *>(&job.tallies[stage]);

@@ -16,7 +16,8 @@ namespace szg {
 /* ---- tokens ---- */
 
 /* For lanes of all kinds. bits.entry(table): the entry of the code at the position; bits.skip and
- * bits.take: go on. *is_bad becomes true if the token is none. others: of szg_tokens_tables_cuda. */
+ * bits.take: go on. *is_bad becomes true if the token is none. others: of szg_tokens_tables_cuda.
+ */
 
 /* Which octets of a group have a code other than 0. */
 template <class Bits>

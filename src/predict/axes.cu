@@ -152,7 +152,7 @@ __device__ __forceinline__ void count_classes(const szg_quantizer &quantizer, co
   for (uint32_t step = 0; step < Memory::kSteps; step++) {
     uint32_t const index = index_of_step(step), in_tile = part.first + index;
     if (in_tile < part.counted || in_tile >= part.end) continue;
-    Neighbours<A> const neighbours(tile, &memory.points[index], places[step]);
+    PointNeighbours<A> const neighbours(tile, &memory.points[index], places[step]);
 #pragma unroll
     for (uint32_t axes = 1; axes <= kSets; axes++)
       if (axes <= set_count)
@@ -211,7 +211,7 @@ __global__ void __launch_bounds__(ChoicePolicy::kThreads, ChoicePolicy::kBlocks)
     uint32_t const index = index_of_step(step), in_tile = part.first + index;
     int64_t delta = 0;
     if (in_tile >= part.counted && in_tile < part.end)
-      delta = Neighbours<A>(tile, &memory.points[index], places[step]).delta_along(axes);
+      delta = PointNeighbours<A>(tile, &memory.points[index], places[step]).delta_along(axes);
     bool const is_reached = delta > -SZG_MAX_RADIUS && delta < SZG_MAX_RADIUS;
     bool const is_large = delta <= -SZG_COST_RADIUS || delta >= SZG_COST_RADIUS;
     count_large(is_large && is_reached, (uint32_t)(delta + SZG_MAX_RADIUS), work->deltas);

@@ -55,7 +55,7 @@ __device__ __forceinline__ Share encode_region(const LevelsEncodeTable &table, u
   OwnGroups<4 / kCodeBytes> const groups;
   uint32_t const at = shared_address(memory);
   uint32_t const begin = at + 4 * LevelsRegions::kPitch * (threadIdx.x % 32);
-  LaneBits<OverCodes> bits = {{begin}, 0, 0, shared_address(&table)};
+  LevelsBits<OverCodes> bits = {{begin}, 0, 0, shared_address(&table)};
   uint32_t any = 0;
   bool fits = put_groups<kCodeBytes>(table.mode, at, groups.first, groups.end, tile, bits, any);
   __syncwarp(); /* lanes go on together */
@@ -102,12 +102,12 @@ __device__ __forceinline__ void move_share(const Share &own, uint32_t at, Words 
 }
 
 /* Where a tile's head and shares go, in its words. */
-struct TileLayout {
+struct WordsLayout {
   uint32_t word_count; /* 0: all codes are 0 */
   uint32_t at;         /* of this thread's share */
 
   /* bit_count: of this thread's share. The whole warp calls. */
-  __device__ __forceinline__ TileLayout(uint32_t bit_count, const LaneTeam &team) {
+  __device__ __forceinline__ WordsLayout(uint32_t bit_count, const LaneTeam &team) {
     constexpr uint32_t kLast = LevelsRegions::kCount - 1;
     uint32_t const lane = threadIdx.x % 32, end = sum_to_lane(bit_count, lane);
     uint32_t const lane_end =
@@ -159,7 +159,7 @@ struct TileLayout {
 /* Puts a tile's words together from shares that fit. The whole warp calls, and synchronizes before
  * it reads. */
 template <class Words>
-__device__ __forceinline__ void join_shares(const TileLayout &layout, const Share &own,
+__device__ __forceinline__ void join_shares(const WordsLayout &layout, const Share &own,
                                             const LaneTeam &team, Words words) {
   layout.begin_words(team, words);
   if (own.bit_count > 0) move_share(own, layout.at, words);

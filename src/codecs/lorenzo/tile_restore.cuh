@@ -67,7 +67,7 @@ __device__ void copy_raw_tile(const TileShape &tile, const uint32_t *words, unsi
 
 /* The kernels' arguments other than the tiles. */
 template <class A>
-struct DecodeJob {
+struct TileDecodeJob {
   szg_quantizer quantizer;
   TileLayout layout;
   szg_tile_input_cuda input;
@@ -119,7 +119,7 @@ __device__ __forceinline__ void load_four(const Pair *from, Pair (&four)[4]) {
  * place, so that the warp stores whole rows wherever they begin. `plane` is where `four` came
  * from. */
 template <class A, uint32_t kLatticeBits, int kDims>
-__device__ __forceinline__ void store_rows(const DecodeJob<A> &job, const TileShape &tile,
+__device__ __forceinline__ void store_rows(const TileDecodeJob<A> &job, const TileShape &tile,
                                            uint32_t group, unsigned lane, uint32_t rows,
                                            PointPair<kLatticeBits> *plane,
                                            const PointPair<kLatticeBits> (&four)[4]) {
@@ -149,13 +149,13 @@ __device__ __forceinline__ void store_rows(const DecodeJob<A> &job, const TileSh
 /* How a tile is restored. kIsFull: it has all rows. kIsAligned: in addition, rows can be stored
  * 16 bytes at a time, and the whole frame is wanted. kMayGroup: the frame may have zero groups. */
 template <bool kMayGroupGiven, bool kIsFullGiven, bool kIsAlignedGiven>
-struct TileKind {
+struct TileForm {
   static constexpr bool kMayGroup = kMayGroupGiven, kIsFull = kIsFullGiven,
                         kIsAligned = kIsAlignedGiven;
 };
 
 template <class A, uint32_t kLatticeBits, int kDims, class Kind, bool kHasAll, class Words>
-__device__ __forceinline__ void restore_tile(const DecodeJob<A> &job, const TileShape &tile,
+__device__ __forceinline__ void restore_tile(const TileDecodeJob<A> &job, const TileShape &tile,
                                              LaneReader<Words> *reader, const uint32_t *entries,
                                              PointPair<kLatticeBits> *points, unsigned lane) {
   typedef typename A::Value Value;
@@ -204,7 +204,7 @@ __device__ __forceinline__ void restore_tile(const DecodeJob<A> &job, const Tile
 
 /* Stores a tile in which all deltas are 0. */
 template <class A, int kDims, bool kIsAligned>
-__device__ __forceinline__ void zero_tile(const DecodeJob<A> &job, const TileShape &tile,
+__device__ __forceinline__ void zero_tile(const TileDecodeJob<A> &job, const TileShape &tile,
                                           unsigned lane) {
   typedef typename A::Value Value;
   Value const zero = A::value(job.quantizer, 0);
@@ -227,7 +227,7 @@ __device__ __forceinline__ void zero_tile(const DecodeJob<A> &job, const TileSha
 
 /* Restores a coded tile from words in any memory. */
 template <class A, uint32_t kLatticeBits, int kDims, class Kind, class Words>
-__device__ __forceinline__ void decode_tile(const DecodeJob<A> &job, const TileShape &tile,
+__device__ __forceinline__ void decode_tile(const TileDecodeJob<A> &job, const TileShape &tile,
                                             const Words &words, const LaneRange &range,
                                             const uint32_t *entries,
                                             PointPair<kLatticeBits> *points, unsigned lane) {
@@ -248,7 +248,7 @@ __device__ __forceinline__ void decode_tile(const DecodeJob<A> &job, const TileS
 
 /* Whether a tile's size is one that it can have; the warp's first words of it. */
 template <class A>
-__device__ __forceinline__ bool find_words(const DecodeJob<A> &job, uint32_t tile_index,
+__device__ __forceinline__ bool find_words(const TileDecodeJob<A> &job, uint32_t tile_index,
                                            uint32_t raw_words, const uint32_t **words,
                                            uint32_t *word_count) {
   uint64_t const first_word = job.input.first_words[tile_index];

@@ -43,7 +43,7 @@ __device__ __forceinline__ uint32_t left_aligned(uint32_t entry) {
 
 /* A lane's bits of a plane. The lane ORs its words into the tile's, which are 0 at first, because
  * lanes share them. */
-struct LaneBits {
+struct PlaneBits {
   uint32_t word; /* current: bits from the highest on, the rest 0 */
   uint32_t at;   /* where the next bit goes, from the tile's first */
 

@@ -13,10 +13,10 @@
 namespace szg {
 namespace {
 
-struct OpenPolicy {
+struct PlanesOpenPolicy {
   static constexpr uint32_t kThreads = 512;
 };
-typedef TileWords<OpenPolicy::kThreads> Words; /* in the same launch */
+typedef TileWords<PlanesOpenPolicy::kThreads> Words; /* in the same launch */
 
 struct PlaneBook {
   CodeStrips<SZG_PLANES_SYMBOLS / 32, SZG_PLANES_CODE_BITS> codes;
@@ -27,7 +27,7 @@ union OpenMemory {
   Words::Memory words;
 };
 
-struct OpenJob {
+struct PlanesOpenJob {
   szg_planes_input_cuda input;
   uint64_t tile_count;
   uint32_t book_count;
@@ -40,7 +40,7 @@ __device__ bool read_book(const uint8_t *bytes, PlaneBook *book) {
   uint32_t const length =
       symbol < SZG_PLANES_SYMBOLS ? bytes[symbol / 2] >> 4 * (symbol % 2) & 15 : 0;
   if (!__syncthreads_and(length <= SZG_PLANES_CODE_BITS)) return false;
-  book->codes.find<OpenPolicy::kThreads>([=](uint32_t) { return length; });
+  book->codes.find<PlanesOpenPolicy::kThreads>([=](uint32_t) { return length; });
   if (book->codes.layout.window_count() != SZG_PLANES_ENTRIES) return false;
   if (symbol < SZG_PLANES_SYMBOLS) {
     uint32_t const rank = book->codes.rank_in_length(symbol / 32, length);
@@ -61,7 +61,7 @@ __device__ void build_table(const uint8_t *bytes, PlaneBook *book, uint16_t *ent
                             szg_verdict *verdict) {
   bool const is_good = read_book(bytes, book);
   if (!is_good && threadIdx.x == 0) verdict->bad_data = 1;
-  for (uint32_t i = threadIdx.x; i < SZG_PLANES_ENTRIES / 2; i += OpenPolicy::kThreads) {
+  for (uint32_t i = threadIdx.x; i < SZG_PLANES_ENTRIES / 2; i += PlanesOpenPolicy::kThreads) {
     uint32_t two = 0x00010001;
     if (is_good) two = entry_of_window(2 * i, *book) | entry_of_window(2 * i + 1, *book) << 16;
     ((uint32_t *)(void *)entries)[i] = two;
@@ -72,7 +72,7 @@ __device__ void build_table(const uint8_t *bytes, PlaneBook *book, uint16_t *ent
 
 /* What a block of a frame does: blocks before book_count make a table each, the others have a share
  * of the tiles each. The whole block calls. */
-__device__ __forceinline__ void open_by_blocks(const OpenJob &job) {
+__device__ __forceinline__ void open_by_blocks(const PlanesOpenJob &job) {
   __shared__ OpenMemory memory;
   uint32_t const block = blockIdx.x;
   if (block == 0 && threadIdx.x == 0) *job.input.counter = 0;
@@ -87,8 +87,8 @@ __device__ __forceinline__ void open_by_blocks(const OpenJob &job) {
   }
 }
 
-__global__ void __launch_bounds__(OpenPolicy::kThreads)
-    planes_open_kernel(const __grid_constant__ OpenJob job) {
+__global__ void __launch_bounds__(PlanesOpenPolicy::kThreads)
+    planes_open_kernel(const __grid_constant__ PlanesOpenJob job) {
   open_by_blocks(job);
 }
 
@@ -97,9 +97,9 @@ __device__ __forceinline__ uint32_t book_count_of(const szg_planes_layout &layou
 }
 
 /* Grid: blocks for each item, and the items. */
-__global__ void __launch_bounds__(OpenPolicy::kThreads)
+__global__ void __launch_bounds__(PlanesOpenPolicy::kThreads)
     items_open_kernel(const szg_planes_read_item *items) {
-  __shared__ OpenJob job;
+  __shared__ PlanesOpenJob job;
   const szg_planes_read_item &item = items[blockIdx.y];
   if (!item.is_there) return;
   if (threadIdx.x == 0) {
@@ -128,11 +128,12 @@ szgpu_status szg_planes_input_carve_cuda(szg_arena *arena, const szg_planes_layo
 
 szgpu_status szg_planes_open_cuda(const szg_planes_input_cuda *input, szg_verdict *verdict,
                                   struct CUstream_st *stream) {
-  szg::OpenJob job = {*input, szg_planes_tile_count(input->value_count), 0, verdict};
+  szg::PlanesOpenJob job = {*input, szg_planes_tile_count(input->value_count), 0, verdict};
   job.book_count =
       szg_planes_of_mode(input->layout.modes, input->layout.value_bytes, SZG_PLANE_CODED);
   unsigned const shares = job.book_count > 0 ? szg::Words::blocks(job.tile_count) : 1;
-  szg::planes_open_kernel<<<job.book_count + shares, szg::OpenPolicy::kThreads, 0, stream>>>(job);
+  szg::planes_open_kernel<<<job.book_count + shares, szg::PlanesOpenPolicy::kThreads, 0, stream>>>(
+      job);
   return szg_launched();
 }
 
@@ -142,6 +143,6 @@ szgpu_status szg_planes_open_items_cuda(const szg_planes_read_list *list,
   uint64_t const value_bytes = list->value_bytes ? list->value_bytes : 1;
   unsigned const shares = szg::Words::blocks(szg_planes_tile_count(list->most_bytes / value_bytes));
   dim3 const blocks(most_books + shares, list->item_count);
-  szg::items_open_kernel<<<blocks, szg::OpenPolicy::kThreads, 0, stream>>>(list->items);
+  szg::items_open_kernel<<<blocks, szg::PlanesOpenPolicy::kThreads, 0, stream>>>(list->items);
   return szg_launched();
 }
