@@ -8,9 +8,8 @@
  *
  * Moves: reads the section, and the lengths twice; writes 3 bytes per symbol and 32 KiB of tables.
  */
-#include <cub/cub.cuh>
-
 #include "core/cuda_check.cuh"
+#include "huffman/book_section.cuh"
 #include "huffman/canonical.cuh"
 #include "huffman/decode.cuh"
 
@@ -22,14 +21,13 @@ struct LinearBookPolicy {
   static constexpr int kStripsAhead = 8; /* loads in flight, of a warp that reads lengths */
 };
 
-enum { kHeadBytes = 6, kRunLengthBits = 5 };
 constexpr int kLengths = SZG_MAX_CODE_BITS + 1;
 constexpr uint32_t kAllBits = 1u << SZG_MAX_CODE_BITS;
 
-typedef cub::BlockScan<uint32_t, LinearBookPolicy::kThreads> BlockScan;
+typedef szg::BookSection<LinearBookPolicy::kThreads> Section;
 
 struct LinearBookMemory {
-  BlockScan::TempStorage scan;
+  Section::Memory section;
   szg::CodeParts<LinearBookPolicy::kWarps, SZG_MAX_CODE_BITS, uint32_t>
       codes; /* a part for each warp */
   uint32_t mask;
@@ -39,42 +37,14 @@ struct LinearBookMemory {
 
 /* Reads the lengths of all symbols. If the section is bad, all are 0 and it returns false. The
  * whole block calls. */
-__device__ bool read_lengths(const uint8_t *section, uint64_t section_bytes, uint32_t symbol_count,
+__device__ bool read_lengths(const uint8_t *bytes, uint64_t byte_count, uint32_t symbol_count,
                              LinearBookMemory *memory, uint8_t *lengths) {
   uint32_t *const length_words = reinterpret_cast<uint32_t *>(lengths);
   for (uint32_t i = threadIdx.x; i < (symbol_count + 3) / 4; i += LinearBookPolicy::kThreads)
     length_words[i] = 0;
-  if (section_bytes < kHeadBytes) return false;
-  uint32_t const first = section[2] | (uint32_t)section[3] << 8;
-  uint32_t const count = section[4] | (uint32_t)section[5] << 8;
-  uint64_t const run_count = section_bytes - kHeadBytes;
-  if (section[0] > SZG_MAX_CODE_BITS || section[1] != 0 || first < 1 ||
-      first + count > symbol_count || run_count > count)
-    return false;
-
-  const uint8_t *const runs = section + kHeadBytes;
-  uint32_t const share =
-      ((uint32_t)run_count + LinearBookPolicy::kThreads - 1) / LinearBookPolicy::kThreads;
-  uint32_t const begin = min(threadIdx.x * share, (uint32_t)run_count);
-  uint32_t const end = min(begin + share, (uint32_t)run_count);
-  uint32_t covered = 0, before = 0, covered_by_all = 0;
-  bool is_sound = true;
-  for (uint32_t i = begin; i < end; i++) {
-    uint32_t const run = runs[i];
-    covered += (run >> kRunLengthBits) + 1;
-    is_sound &= run % (1 << kRunLengthBits) <= SZG_MAX_CODE_BITS;
-  }
-  BlockScan(memory->scan).ExclusiveSum(covered, before, covered_by_all);
-  if (!__syncthreads_and(is_sound && covered_by_all == count)) return false;
-
-  uint32_t s = first + before;
-  for (uint32_t i = begin; i < end; i++) {
-    uint32_t const run = runs[i];
-    for (uint32_t k = 0; k <= run >> kRunLengthBits; k++)
-      lengths[s++] = (uint8_t)(run % (1 << kRunLengthBits));
-  }
-  if (threadIdx.x == 0) lengths[SZG_ESCAPE_SYMBOL] = section[0];
-  return true;
+  __syncthreads(); /* lengths are 0 */
+  return Section::read(bytes, byte_count, symbol_count, SZG_MAX_CODE_BITS, &memory->section,
+                       lengths);
 }
 
 /* A warp's symbols: consecutive whole strips of 32, in the order of warps. */
@@ -112,7 +82,7 @@ __device__ void count_lengths(const uint8_t *lengths, uint32_t symbol_count,
 #pragma unroll
     for (int i = 0; i < LinearBookPolicy::kStripsAhead; i++) {
       if (strips.next + 32 * i >= strips.end) break; /* for the whole warp */
-      uint32_t const alike = szg::lanes_alike<kRunLengthBits>(loaded[i]);
+      uint32_t const alike = szg::lanes_alike<SZG_BOOK_LENGTH_BITS>(loaded[i]);
       if ((alike & szg::lanes_below(lane)) == 0) counts[loaded[i]] += __popc(alike);
       __syncwarp(); /* another lane may be the one that counts this length next */
     }
@@ -147,7 +117,7 @@ __device__ void rank_symbols(const uint8_t *lengths, uint32_t symbol_count,
 #pragma unroll
     for (int i = 0; i < LinearBookPolicy::kStripsAhead; i++) {
       if (strips.next + 32 * i >= strips.end) break; /* for the whole warp */
-      uint32_t const length = loaded[i], alike = szg::lanes_alike<kRunLengthBits>(length);
+      uint32_t const length = loaded[i], alike = szg::lanes_alike<SZG_BOOK_LENGTH_BITS>(length);
       uint32_t const s = strips.next + 32 * i + threadIdx.x % 32;
       uint32_t const rank = ranks[length] + szg::rank_among(alike, lane);
       __syncwarp(); /* all have read */

@@ -154,8 +154,8 @@ __device__ void write_encoder(const TileBookMemory &memory, szg_tile_encoder *en
 }
 
 /* Writes the section that szg_codebook_write does, into zeros; delta 0 has a code. A run begins at
- * each length that differs from the one before, and every kLongestRun symbols from there. Returns
- * the section's bytes. The whole block calls. */
+ * each length that differs from the one before, and after as many symbols as the longest run has.
+ * Returns the section's bytes. The whole block calls. */
 __device__ uint32_t write_section(TileBookMemory *memory) {
   const uint8_t *const lengths = memory->lengths;
   uint32_t const first = memory->first, end = memory->end;
@@ -167,7 +167,7 @@ __device__ uint32_t write_section(TileBookMemory *memory) {
   uint32_t is_run = 0; /* one bit per symbol */
   for (uint32_t s = first_of_share(); s < end_of_share(); s++) {
     if (s == first || (s > first && lengths[s] != lengths[s - 1])) start = s;
-    bool const begins = s >= first && s < end && (s - start) % kLongestRun == 0;
+    bool const begins = s >= first && s < end && (s - start) % SZG_BOOK_LONGEST_RUN == 0;
     is_run |= (uint32_t)begins << (s - first_of_share());
     run_count += begins;
   }
@@ -176,8 +176,9 @@ __device__ uint32_t write_section(TileBookMemory *memory) {
   for (uint32_t s = first_of_share(); s < end_of_share(); s++) {
     if (!(is_run >> (s - first_of_share()) & 1)) continue;
     uint32_t run = 1;
-    while (run < kLongestRun && s + run < end && lengths[s + run] == lengths[s]) run++;
-    memory->section[kHeadBytes + place++] = (uint8_t)((run - 1) << kRunLengthBits | lengths[s]);
+    while (run < SZG_BOOK_LONGEST_RUN && s + run < end && lengths[s + run] == lengths[s]) run++;
+    memory->section[SZG_BOOK_HEAD_BYTES + place++] =
+        (uint8_t)((run - 1) << SZG_BOOK_LENGTH_BITS | lengths[s]);
   }
   if (threadIdx.x == 0) {
     memory->section[0] = lengths[SZG_ESCAPE_SYMBOL];
@@ -187,7 +188,7 @@ __device__ uint32_t write_section(TileBookMemory *memory) {
     memory->section[5] = (uint8_t)((end - first) >> 8);
   }
   __syncthreads(); /* bytes complete */
-  return kHeadBytes + all_runs;
+  return SZG_BOOK_HEAD_BYTES + all_runs;
 }
 
 /* Loads the tally and sets up the state of a new book. The whole block calls. */
