@@ -182,18 +182,18 @@ inline __device__ LaneWords load_block(const Lane &lane, const uint64_t *words, 
 }
 
 /* What stripes add: each word to the neighbour's accumulator, and a product to its own. */
-struct LaneSums {
+struct HashSums {
   uint64_t for_neighbour, for_own;
 };
 
-inline __device__ void add_word(uint64_t word, uint64_t key, LaneSums *sums) {
+inline __device__ void add_word(uint64_t word, uint64_t key, HashSums *sums) {
   uint64_t const keyed = word ^ key;
   sums->for_neighbour += word;
   sums->for_own += (keyed & 0xFFFFFFFFu) * (keyed >> 32);
 }
 
-inline __device__ LaneSums sum_block(const Lane &lane, const LaneWords &words) {
-  LaneSums sums = {0, 0};
+inline __device__ HashSums sum_block(const Lane &lane, const LaneWords &words) {
+  HashSums sums = {0, 0};
   for (uint32_t i = 0; i < kLaneStripes; i++)
     add_word(words.of_stripe[i], lane.stripe_keys[i], &sums);
   return sums;
@@ -201,10 +201,10 @@ inline __device__ LaneSums sum_block(const Lane &lane, const LaneWords &words) {
 
 /* The sums of the last block, which has 1 to kBlockWords: the stripes that end before the last
  * word, then the last eight words, some of them again, with a key of their own. */
-inline __device__ LaneSums sum_last_block(const Lane &lane, const LaneWords &words,
+inline __device__ HashSums sum_last_block(const Lane &lane, const LaneWords &words,
                                           uint32_t block_words) {
   uint32_t const stripe_count = (block_words - 1) / kStripeWords;
-  LaneSums sums = {0, 0};
+  HashSums sums = {0, 0};
   for (uint32_t i = 0; i < kLaneStripes; i++) {
     uint32_t const stripe = lane.first_stripe + kLaneGroups * i;
     if (stripe < stripe_count) add_word(words.of_stripe[i], lane.stripe_keys[i], &sums);
@@ -225,7 +225,7 @@ inline __device__ uint64_t scramble(uint64_t sum, uint64_t key) {
 /* ---- Functions of a warp: all 32 lanes call ---- */
 
 /* The sum of all lanes for the lane's accumulator. */
-inline __device__ uint64_t sum_of_warp(const LaneSums &sums) {
+inline __device__ uint64_t sum_of_warp(const HashSums &sums) {
   uint64_t sum = sums.for_own + __shfl_xor_sync(kAllLanes, sums.for_neighbour, 1);
   for (uint32_t distance = kStripeWords; distance < 32; distance *= 2)
     sum += __shfl_xor_sync(kAllLanes, sum, distance);

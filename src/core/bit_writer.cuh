@@ -41,14 +41,19 @@ __device__ __forceinline__ void append_joined(Bits &bits, uint32_t joined, uint3
   bits.at = to;
 }
 
-/* ORs `count` bits, left-aligned, into words that are 0 there, from bit `at` on; word_at(i): where
- * word i is. Other lanes may be at work on the same words. */
-template <class WordAt>
+/* ORs `count` bits, left-aligned, into words that are 0 there, from bit `at` on. or_word(i, bits)
+ * ORs bits into word i: other lanes may be at work on the same words. */
+template <class OrWord>
 __device__ __forceinline__ void or_bits(uint32_t bits, uint32_t count, uint32_t at,
-                                        WordAt word_at) {
-  uint32_t const in_word = at % 32;
-  atomicOr(word_at(at / 32), bits >> in_word);
-  if (in_word + count > 32) atomicOr(word_at(at / 32 + 1), bits_in_next_word(bits, in_word));
+                                        OrWord or_word) {
+  or_word(at / 32, bits_in_word(bits, at));
+  if (at % 32 + count > 32) or_word(at / 32 + 1, bits_in_next_word(bits, at));
+}
+/* The same for a number of 0 to 32 bits. */
+template <class OrWord>
+__device__ __forceinline__ void or_number(uint32_t number, uint32_t count, uint32_t at,
+                                          OrWord or_word) {
+  if (count > 0) or_bits(number << (32 - count), count, at, or_word);
 }
 
 } // namespace szg

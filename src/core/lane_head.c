@@ -15,10 +15,6 @@ enum {
   OVERHANG = 16 /* stores take 8 bytes, wherever bits end */
 };
 
-static uint32_t all_lanes(szg_head_form form) {
-  return UINT32_MAX >> (MOST_LANES - form.lane_count);
-}
-
 szg_lane_head szg_lane_head_measure(szg_head_form form, uint32_t live, const uint32_t *lengths) {
   szg_lane_head head = {.live = live, .least = UINT32_MAX};
   uint32_t most = 0, live_count = 0;
@@ -30,8 +26,8 @@ szg_lane_head szg_lane_head_measure(szg_head_form form, uint32_t live, const uin
     live_count++;
   }
   while ((most - head.least) >> head.width) head.width++;
-  head.head_bits = form.least_bits + form.width_bits + 1 +
-                   (live == all_lanes(form) ? 0 : form.lane_count) + live_count * head.width;
+  bool const has_mask = live != szg_head_all_lanes(form);
+  head.head_bits = szg_head_excess_at(form, has_mask, head.width, live_count);
   return head;
 }
 
@@ -41,11 +37,9 @@ void szg_lane_head_write(szg_head_form form, const szg_lane_head *head, const ui
   assert(head->head_bits <= ROOM * 8);
   uint32_t const first_bit = ROOM * 8 - head->head_bits, bytes = ROOM - first_bit / 8;
   szg_bit_writer writer = {.next = own_bytes + first_bit / 8, .pending_count = first_bit % 8};
-  bool const has_mask = head->live != all_lanes(form);
-  szg_put_number(&writer, head->least, form.least_bits);
-  szg_put_number(&writer, head->width, form.width_bits);
-  szg_put_number(&writer, has_mask, 1);
-  for (uint32_t lane = 0; has_mask && lane < form.lane_count; lane++)
+  szg_head_begin const begin = {head->least, head->width, head->live != szg_head_all_lanes(form)};
+  szg_put_number(&writer, szg_head_begin_number(form, begin), szg_head_begin_bits(form));
+  for (uint32_t lane = 0; begin.has_mask && lane < form.lane_count; lane++)
     szg_put_number(&writer, head->live >> lane & 1, 1);
   for (uint32_t lane = 0; lane < form.lane_count; lane++)
     if (head->live >> lane & 1) szg_put_number(&writer, lengths[lane] - head->least, head->width);
@@ -57,15 +51,14 @@ void szg_lane_head_write(szg_head_form form, const szg_lane_head *head, const ui
 bool szg_lane_head_read(szg_head_form form, const uint8_t *first_window, uint32_t word_count,
                         uint32_t *live, uint32_t *positions, uint32_t *ends) {
   uint32_t position = 0, lanes = 0, lengths[MOST_LANES] = {0};
-  uint32_t const least = (uint32_t)szg_take_bits(first_window, form.least_bits, &position);
-  uint32_t const width = (uint32_t)szg_take_bits(first_window, form.width_bits, &position);
-  bool const has_mask = szg_take_bits(first_window, 1, &position);
-  if (width > form.least_bits) return false;
+  szg_head_begin const begin = szg_head_begin_of(
+      form, (uint32_t)szg_take_bits(first_window, szg_head_begin_bits(form), &position));
+  if (!szg_head_has_width(form, begin.width)) return false;
   for (uint32_t lane = 0; lane < form.lane_count; lane++)
-    if (!has_mask || szg_take_bits(first_window, 1, &position)) lanes |= 1u << lane;
+    if (!begin.has_mask || szg_take_bits(first_window, 1, &position)) lanes |= 1u << lane;
   for (uint32_t lane = 0; lane < form.lane_count; lane++) {
     if (!(lanes >> lane & 1)) continue;
-    lengths[lane] = least + (uint32_t)szg_take_bits(first_window, width, &position);
+    lengths[lane] = begin.least + (uint32_t)szg_take_bits(first_window, begin.width, &position);
     if (lengths[lane] == 0) return false;
   }
   for (uint32_t lane = 0; lane < form.lane_count; lane++) {

@@ -1,21 +1,10 @@
-/* lane_head.h - the head of a coded tile on the CPU: which lanes have bits, and how many.
+/* lane_head.h - heads of coded tiles on the CPU.
  * SPDX-License-Identifier: BSD-3-Clause
- *
- * The length of the shortest lane that has bits (least); the bits that the excess of the longest
- * one takes (width); a bit that says whether a mask of lanes follows, which is so unless all have
- * bits; the mask; then the excess of each lane that has bits. The lanes follow without gaps.
  */
 #ifndef SZG_LANE_HEAD_H
 #define SZG_LANE_HEAD_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-/* What a kind of frame says about its heads. */
-typedef struct szg_head_form {
-  uint32_t least_bits, width_bits;
-  uint32_t lane_count; /* at most 32 */
-} szg_head_form;
+#include "core/lane_head_core.h"
 
 typedef struct szg_lane_head {
   uint32_t live; /* bit l: lane l has bits */

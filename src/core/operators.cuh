@@ -6,7 +6,20 @@
 #ifndef SZG_OPERATORS_CUH
 #define SZG_OPERATORS_CUH
 
+#include "core/code_cost.h"
+
 namespace szg {
+
+/* Of any integers, in 64 bits. */
+struct Sum {
+  __host__ __device__ uint64_t operator()(uint64_t a, uint64_t b) const { return a + b; }
+};
+
+struct MergeCounts {
+  __device__ szg_count_sums operator()(const szg_count_sums &a, const szg_count_sums &b) const {
+    return szg_sums_merged(a, b);
+  }
+};
 
 struct Greater {
   template <class Number>

@@ -54,14 +54,25 @@ szgpu_status szg_grid_of_shape(const szgpu_shape *shape, szg_grid *grid) SZGPU_M
 szg_box szg_box_of_level(const szg_grid *grid, uint32_t level);
 uint64_t szg_box_value_count(const szg_box *box);
 
+/* Where a tile stands among the tiles along each axis. */
+typedef struct szg_tile_number {
+  uint64_t batch, z, y, x;
+} szg_tile_number;
+SZG_HD_INLINE szg_tile_number szg_tile_number_of(uint64_t tile_index, uint64_t z_tiles,
+                                                 uint64_t y_tiles, uint64_t x_tiles) {
+  uint64_t const row = tile_index / x_tiles, plane = row / y_tiles, batch = plane / z_tiles;
+  szg_tile_number const number = {batch, plane - batch * z_tiles, row - plane * y_tiles,
+                                  tile_index - row * x_tiles};
+  return number;
+}
+
 /* Whether tile tile_index is in a box of tiles; z_tiles, y_tiles, x_tiles: of the whole grid. */
 static inline bool szg_box_has_tile(const szg_box *box, uint64_t z_tiles, uint64_t y_tiles,
                                     uint64_t x_tiles, uint64_t tile_index) {
-  uint64_t const row = tile_index / x_tiles, plane = row / y_tiles, batch = plane / z_tiles;
-  uint64_t const x = tile_index - row * x_tiles, y = row - plane * y_tiles;
-  uint64_t const z = plane - batch * z_tiles;
-  return x >= box->first[3] && x < box->end[3] && y >= box->first[2] && y < box->end[2] &&
-         z >= box->first[1] && z < box->end[1] && batch >= box->first[0] && batch < box->end[0];
+  szg_tile_number const at = szg_tile_number_of(tile_index, z_tiles, y_tiles, x_tiles);
+  return at.x >= box->first[3] && at.x < box->end[3] && at.y >= box->first[2] &&
+         at.y < box->end[2] && at.z >= box->first[1] && at.z < box->end[1] &&
+         at.batch >= box->first[0] && at.batch < box->end[0];
 }
 
 /* The indices of the first tile of a box, and the one after its last. */
@@ -162,16 +173,13 @@ SZG_HD szg_grid szg_grid_of_dims(const uint64_t *dims, int ndim) {
   return grid;
 }
 
-SZG_HD szg_tile szg_tile_at(const szg_grid *grid, uint64_t tile_index) {
-  uint64_t const x_tile = tile_index % grid->x_tiles;
-  uint64_t const y_tile = tile_index / grid->x_tiles % grid->y_tiles;
-  uint64_t const z_tile = tile_index / (grid->x_tiles * grid->y_tiles) % grid->z_tiles;
-  uint64_t const batch = tile_index / (grid->x_tiles * grid->y_tiles * grid->z_tiles);
-  uint64_t const x = x_tile * grid->tile_x, y = y_tile * grid->tile_y, z = z_tile * grid->tile_z;
-  uint64_t const plane = grid->y_extent * grid->x_extent;
+/* Of the grid's extents and tile extents alone. */
+SZG_HD_INLINE szg_tile szg_tile_of_number(const szg_grid *grid, szg_tile_number number) {
+  uint64_t const x = number.x * grid->tile_x, y = number.y * grid->tile_y;
+  uint64_t const z = number.z * grid->tile_z;
   szg_tile tile;
-  tile.z_stride = plane;
   tile.y_stride = grid->x_extent;
+  tile.z_stride = grid->x_extent * grid->y_extent;
   tile.z_extent = (uint32_t)szg_lesser_u64(grid->tile_z, grid->z_extent - z);
   tile.y_extent = (uint32_t)szg_lesser_u64(grid->tile_y, grid->y_extent - y);
   tile.x_extent = (uint32_t)szg_lesser_u64(grid->tile_x, grid->x_extent - x);
@@ -179,11 +187,15 @@ SZG_HD szg_tile szg_tile_at(const szg_grid *grid, uint64_t tile_index) {
   tile.plane_values = grid->tile_z > 1   ? tile.y_extent * tile.x_extent
                       : grid->tile_y > 1 ? tile.x_extent
                                          : 0;
-  uint64_t const batch_start = batch * grid->z_extent * plane;
-  tile.first_value = batch_start + z * plane + y * grid->x_extent + x;
-  tile.first_code =
-      batch_start + z * plane + tile.z_extent * (y * grid->x_extent + tile.y_extent * x);
+  uint64_t const first_plane = (number.batch * grid->z_extent + z) * tile.z_stride;
+  tile.first_value = first_plane + y * tile.y_stride + x;
+  tile.first_code = first_plane + tile.z_extent * (y * grid->x_extent + tile.y_extent * x);
   return tile;
+}
+
+SZG_HD szg_tile szg_tile_at(const szg_grid *grid, uint64_t tile_index) {
+  return szg_tile_of_number(
+      grid, szg_tile_number_of(tile_index, grid->z_tiles, grid->y_tiles, grid->x_tiles));
 }
 
 /* The index of the i-th sampled tile: floor((2 i + 1) T / (2 S)), without overflow. */

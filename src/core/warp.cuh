@@ -59,7 +59,8 @@ __device__ __forceinline__ Number warp_sum(Number value) {
 }
 
 /* The greatest of all lanes' numbers, for each of them; and the least. */
-__device__ __forceinline__ uint32_t warp_most(uint32_t number) {
+template <class Number>
+__device__ __forceinline__ Number warp_most(Number number) {
 #pragma unroll
   for (int step = 16; step > 0; step /= 2)
     number = max(number, __shfl_xor_sync(kAllLanes, number, step));
@@ -81,6 +82,24 @@ __device__ __forceinline__ Number sum_to_lane(Number value, uint32_t lane) {
     if (lane % kWidth >= step) value += below;
   }
   return value;
+}
+
+/* ---- words ---- */
+
+/* Copies words, kAtOnce for each lane in flight. */
+template <uint32_t kAtOnce>
+__device__ __forceinline__ void copy_words(const uint32_t *from, uint32_t count, uint32_t *to) {
+  uint32_t i = threadIdx.x % 32;
+#pragma unroll 1
+  for (; i + 32 * (kAtOnce - 1) < count; i += 32 * kAtOnce) {
+    uint32_t words[kAtOnce];
+#pragma unroll
+    for (uint32_t k = 0; k < kAtOnce; k++) words[k] = from[i + 32 * k];
+#pragma unroll
+    for (uint32_t k = 0; k < kAtOnce; k++) to[i + 32 * k] = words[k];
+  }
+#pragma unroll 1
+  for (; i < count; i += 32) to[i] = from[i];
 }
 
 } // namespace szg

@@ -193,9 +193,6 @@ void szg_codebook_build(const uint64_t *counts, uint32_t symbol_count, int longe
   (void)is_complete;
 }
 
-/* u8 length of the escape, u8 0, u16 first symbol, u16 symbols, then their lengths in runs. */
-enum { BOOK_HEAD_BYTES = 6, RUN_LENGTH_BITS = 5, LONGEST_RUN = 8 };
-
 size_t szg_codebook_write(const szg_codebook *book, uint8_t *bytes) {
   uint32_t first = 1, end = book->symbol_count;
   while (first < end && !book->lengths[first]) first++;
@@ -205,11 +202,13 @@ size_t szg_codebook_write(const szg_codebook *book, uint8_t *bytes) {
   bytes[1] = 0;
   szg_store_u16(bytes + 2, (uint16_t)first);
   szg_store_u16(bytes + 4, (uint16_t)(end - first));
-  size_t byte_count = BOOK_HEAD_BYTES;
+  size_t byte_count = SZG_BOOK_HEAD_BYTES;
   for (uint32_t s = first; s < end;) {
     uint32_t run = 1;
-    while (run < LONGEST_RUN && s + run < end && book->lengths[s + run] == book->lengths[s]) run++;
-    bytes[byte_count++] = (uint8_t)((run - 1) << RUN_LENGTH_BITS | book->lengths[s]);
+    while (run < SZG_BOOK_LONGEST_RUN && s + run < end &&
+           book->lengths[s + run] == book->lengths[s])
+      run++;
+    bytes[byte_count++] = (uint8_t)((run - 1) << SZG_BOOK_LENGTH_BITS | book->lengths[s]);
     s += run;
   }
   return byte_count;
@@ -217,7 +216,7 @@ size_t szg_codebook_write(const szg_codebook *book, uint8_t *bytes) {
 
 szgpu_status szg_codebook_read(const uint8_t *bytes, size_t byte_count, uint32_t symbol_count,
                                szg_codebook *book) {
-  SZG_REQUIRE(byte_count >= BOOK_HEAD_BYTES, SZGPU_BAD_DATA);
+  SZG_REQUIRE(byte_count >= SZG_BOOK_HEAD_BYTES, SZGPU_BAD_DATA);
   uint32_t const first = szg_load_u16(bytes + 2), end = first + szg_load_u16(bytes + 4);
   SZG_REQUIRE(bytes[0] <= SZG_MAX_CODE_BITS && bytes[1] == 0, SZGPU_BAD_DATA);
   SZG_REQUIRE(first >= 1 && end <= symbol_count, SZGPU_BAD_DATA);
@@ -227,9 +226,9 @@ szgpu_status szg_codebook_read(const uint8_t *bytes, size_t byte_count, uint32_t
   memset(book->lengths, 0, symbol_count);
   book->lengths[SZG_ESCAPE_SYMBOL] = bytes[0];
   uint32_t s = first;
-  for (size_t i = BOOK_HEAD_BYTES; i < byte_count; i++) {
-    uint32_t const run = (uint32_t)(bytes[i] >> RUN_LENGTH_BITS) + 1;
-    uint8_t const length = bytes[i] & ((1 << RUN_LENGTH_BITS) - 1);
+  for (size_t i = SZG_BOOK_HEAD_BYTES; i < byte_count; i++) {
+    uint32_t const run = (uint32_t)(bytes[i] >> SZG_BOOK_LENGTH_BITS) + 1;
+    uint8_t const length = bytes[i] & ((1 << SZG_BOOK_LENGTH_BITS) - 1);
     SZG_REQUIRE(length <= SZG_MAX_CODE_BITS && run <= end - s, SZGPU_BAD_DATA);
     memset(book->lengths + s, length, run);
     s += run;

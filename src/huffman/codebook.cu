@@ -8,32 +8,28 @@
  *
  * Moves: reads the section, and the lengths twice; writes 3 bytes per symbol and 32 KiB of tables.
  */
-#include <cub/cub.cuh>
-
 #include "core/cuda_check.cuh"
+#include "huffman/book_section.cuh"
+#include "huffman/canonical.cuh"
 #include "huffman/decode.cuh"
 
 namespace {
 
-struct BookPolicy {
+struct LinearBookPolicy {
   static constexpr int kThreads = 1024;
   static constexpr int kWarps = kThreads / 32;
   static constexpr int kStripsAhead = 8; /* loads in flight, of a warp that reads lengths */
 };
 
-enum { kHeadBytes = 6, kRunLengthBits = 5 };
 constexpr int kLengths = SZG_MAX_CODE_BITS + 1;
 constexpr uint32_t kAllBits = 1u << SZG_MAX_CODE_BITS;
 
-typedef cub::BlockScan<uint32_t, BookPolicy::kThreads> BlockScan;
+typedef szg::BookSection<LinearBookPolicy::kThreads> Section;
 
-struct BookMemory {
-  BlockScan::TempStorage scan;
-  uint32_t warp_ranks[BookPolicy::kWarps][kLengths]; /* counts, then sums over earlier warps */
-  uint32_t length_counts[kLengths];
-  uint32_t first_codes[kLengths]; /* the first canonical code of each length */
-  uint32_t first_ranks[kLengths];
-  uint32_t limits[kLengths];
+struct LinearBookMemory {
+  Section::Memory section;
+  szg::CodeParts<LinearBookPolicy::kWarps, SZG_MAX_CODE_BITS, uint32_t>
+      codes; /* a part for each warp */
   uint32_t mask;
   uint32_t is_lone, is_bad;
   uint32_t single[szg::kWindows];
@@ -41,41 +37,14 @@ struct BookMemory {
 
 /* Reads the lengths of all symbols. If the section is bad, all are 0 and it returns false. The
  * whole block calls. */
-__device__ bool read_lengths(const uint8_t *section, uint64_t section_bytes, uint32_t symbol_count,
-                             BookMemory *memory, uint8_t *lengths) {
+__device__ bool read_lengths(const uint8_t *bytes, uint64_t byte_count, uint32_t symbol_count,
+                             LinearBookMemory *memory, uint8_t *lengths) {
   uint32_t *const length_words = reinterpret_cast<uint32_t *>(lengths);
-  for (uint32_t i = threadIdx.x; i < (symbol_count + 3) / 4; i += BookPolicy::kThreads)
+  for (uint32_t i = threadIdx.x; i < (symbol_count + 3) / 4; i += LinearBookPolicy::kThreads)
     length_words[i] = 0;
-  if (section_bytes < kHeadBytes) return false;
-  uint32_t const first = section[2] | (uint32_t)section[3] << 8;
-  uint32_t const count = section[4] | (uint32_t)section[5] << 8;
-  uint64_t const run_count = section_bytes - kHeadBytes;
-  if (section[0] > SZG_MAX_CODE_BITS || section[1] != 0 || first < 1 ||
-      first + count > symbol_count || run_count > count)
-    return false;
-
-  const uint8_t *const runs = section + kHeadBytes;
-  uint32_t const share = ((uint32_t)run_count + BookPolicy::kThreads - 1) / BookPolicy::kThreads;
-  uint32_t const begin = min(threadIdx.x * share, (uint32_t)run_count);
-  uint32_t const end = min(begin + share, (uint32_t)run_count);
-  uint32_t covered = 0, before = 0, covered_by_all = 0;
-  bool is_sound = true;
-  for (uint32_t i = begin; i < end; i++) {
-    uint32_t const run = runs[i];
-    covered += (run >> kRunLengthBits) + 1;
-    is_sound &= run % (1 << kRunLengthBits) <= SZG_MAX_CODE_BITS;
-  }
-  BlockScan(memory->scan).ExclusiveSum(covered, before, covered_by_all);
-  if (!__syncthreads_and(is_sound && covered_by_all == count)) return false;
-
-  uint32_t s = first + before;
-  for (uint32_t i = begin; i < end; i++) {
-    uint32_t const run = runs[i];
-    for (uint32_t k = 0; k <= run >> kRunLengthBits; k++)
-      lengths[s++] = (uint8_t)(run % (1 << kRunLengthBits));
-  }
-  if (threadIdx.x == 0) lengths[SZG_ESCAPE_SYMBOL] = section[0];
-  return true;
+  __syncthreads(); /* lengths are 0 */
+  return Section::read(bytes, byte_count, symbol_count, SZG_MAX_CODE_BITS, &memory->section,
+                       lengths);
 }
 
 /* A warp's symbols: consecutive whole strips of 32, in the order of warps. */
@@ -84,7 +53,7 @@ struct WarpStrips {
 
   __device__ explicit WarpStrips(uint32_t symbol_count) {
     uint32_t const strips = (symbol_count + 31) / 32;
-    uint32_t const share = (strips + BookPolicy::kWarps - 1) / BookPolicy::kWarps * 32;
+    uint32_t const share = (strips + LinearBookPolicy::kWarps - 1) / LinearBookPolicy::kWarps * 32;
     next = min(threadIdx.x / 32 * share, symbol_count);
     end = min(next + share, symbol_count);
   }
@@ -92,86 +61,73 @@ struct WarpStrips {
   /* Lengths of the lane's symbols in the next kStripsAhead strips; 0 past the end. */
   __device__ void load(const uint8_t *lengths, uint32_t *loaded) const {
 #pragma unroll
-    for (int i = 0; i < BookPolicy::kStripsAhead; i++) {
+    for (int i = 0; i < LinearBookPolicy::kStripsAhead; i++) {
       uint32_t const s = next + 32 * i + threadIdx.x % 32;
       loaded[i] = s < end ? lengths[s] : 0;
     }
   }
 };
 
-/* warp_ranks: how many of each length are in warps before; length_counts: in all. */
-__device__ void count_lengths(const uint8_t *lengths, uint32_t symbol_count, BookMemory *memory) {
+/* Counts each warp's symbols of each length. */
+__device__ void count_lengths(const uint8_t *lengths, uint32_t symbol_count,
+                              LinearBookMemory *memory) {
   uint32_t const lane = threadIdx.x % 32;
-  uint32_t *const counts = memory->warp_ranks[threadIdx.x / 32];
+  uint32_t *const counts = memory->codes.ranks[threadIdx.x / 32];
   if (lane < kLengths) counts[lane] = 0;
   __syncwarp();
   for (WarpStrips strips(symbol_count); strips.next < strips.end;
-       strips.next += 32 * BookPolicy::kStripsAhead) {
-    uint32_t loaded[BookPolicy::kStripsAhead];
+       strips.next += 32 * LinearBookPolicy::kStripsAhead) {
+    uint32_t loaded[LinearBookPolicy::kStripsAhead];
     strips.load(lengths, loaded);
 #pragma unroll
-    for (int i = 0; i < BookPolicy::kStripsAhead; i++) {
+    for (int i = 0; i < LinearBookPolicy::kStripsAhead; i++) {
       if (strips.next + 32 * i >= strips.end) break; /* for the whole warp */
-      uint32_t const alike = szg::lanes_alike<kRunLengthBits>(loaded[i]);
+      uint32_t const alike = szg::lanes_alike<SZG_BOOK_LENGTH_BITS>(loaded[i]);
       if ((alike & szg::lanes_below(lane)) == 0) counts[loaded[i]] += __popc(alike);
       __syncwarp(); /* another lane may be the one that counts this length next */
     }
   }
-  __syncthreads(); /* all warps have counted */
-  if (threadIdx.x < kLengths) {
-    uint32_t sum = 0;
-    for (int w = 0; w < BookPolicy::kWarps; w++) {
-      uint32_t const count = memory->warp_ranks[w][threadIdx.x];
-      memory->warp_ranks[w][threadIdx.x] = sum;
-      sum += count;
-    }
-    memory->length_counts[threadIdx.x] = sum;
-  }
 }
 
-/* Finds where the canonical codes of each length begin and end. One thread calls. In a book of one
- * symbol, or a bad one, all codes have one bit, so that every bit is a code. */
-__device__ void lay_out_codes(bool is_section_bad, BookMemory *memory) {
-  uint32_t code = 0, rank = 0, used = 0;
-  for (int length = 1; length < kLengths; length++) {
-    uint32_t const count = memory->length_counts[length];
-    code <<= 1;
-    memory->first_codes[length] = code;
-    memory->first_ranks[length] = rank;
-    code += count;
-    rank += count;
-    used += count << (SZG_MAX_CODE_BITS - length);
-    memory->limits[length] = code << (SZG_MAX_CODE_BITS - length);
-  }
+/* Where the windows of a length end. */
+__device__ uint32_t limit_of(const LinearBookMemory &memory, uint32_t length) {
+  return memory.codes.layout.first_windows[length + 1];
+}
+
+/* Says what the layout is. One thread calls. In a book of one symbol, or a bad one, all codes have
+ * one bit, so that every bit is a code. */
+__device__ void check_layout(bool is_section_bad, LinearBookMemory *memory) {
+  auto &layout = memory->codes.layout;
   memory->mask = 0;
-  memory->is_lone = rank == 1 && memory->length_counts[1] == 1;
-  memory->is_bad = is_section_bad || !(memory->is_lone || used == kAllBits);
+  memory->is_lone = layout.symbol_count() == 1 && layout.first_ranks[2] == 1;
+  memory->is_bad = is_section_bad || !(memory->is_lone || layout.window_count() == kAllBits);
   if (memory->is_lone || memory->is_bad)
-    for (int length = 1; length < kLengths; length++) memory->limits[length] = kAllBits;
+    for (int length = 1; length < kLengths; length++) layout.first_windows[length + 1] = kAllBits;
 }
 
 /* Symbols by (length, symbol), and the mask, from delta 0's code. */
-__device__ void rank_symbols(const uint8_t *lengths, uint32_t symbol_count, BookMemory *memory,
-                             uint16_t *symbols) {
+__device__ void rank_symbols(const uint8_t *lengths, uint32_t symbol_count,
+                             LinearBookMemory *memory, uint16_t *symbols) {
   uint32_t const lane = threadIdx.x % 32;
-  uint32_t *const ranks = memory->warp_ranks[threadIdx.x / 32];
+  uint32_t *const ranks = memory->codes.ranks[threadIdx.x / 32];
   for (WarpStrips strips(symbol_count); strips.next < strips.end;
-       strips.next += 32 * BookPolicy::kStripsAhead) {
-    uint32_t loaded[BookPolicy::kStripsAhead];
+       strips.next += 32 * LinearBookPolicy::kStripsAhead) {
+    uint32_t loaded[LinearBookPolicy::kStripsAhead];
     strips.load(lengths, loaded);
 #pragma unroll
-    for (int i = 0; i < BookPolicy::kStripsAhead; i++) {
+    for (int i = 0; i < LinearBookPolicy::kStripsAhead; i++) {
       if (strips.next + 32 * i >= strips.end) break; /* for the whole warp */
-      uint32_t const length = loaded[i], alike = szg::lanes_alike<kRunLengthBits>(length);
+      uint32_t const length = loaded[i], alike = szg::lanes_alike<SZG_BOOK_LENGTH_BITS>(length);
       uint32_t const s = strips.next + 32 * i + threadIdx.x % 32;
       uint32_t const rank = ranks[length] + szg::rank_among(alike, lane);
       __syncwarp(); /* all have read */
       if ((alike & szg::lanes_below(lane)) == 0) ranks[length] += __popc(alike);
       __syncwarp(); /* the next strip's ranks follow */
-      if (length > 0) symbols[memory->first_ranks[length] + rank] = (uint16_t)s;
+      if (length > 0) symbols[memory->codes.layout.first_ranks[length] + rank] = (uint16_t)s;
       if (length > 0 && memory->is_lone) symbols[1] = (uint16_t)s; /* for the bit 1 */
       if (length > 0 && s == symbol_count / 2)
-        memory->mask = (memory->first_codes[length] + rank) << (SZG_MAX_CODE_BITS - length);
+        memory->mask = (memory->codes.layout.first_code(length) + rank)
+                       << (SZG_MAX_CODE_BITS - length);
     }
   }
 }
@@ -179,11 +135,10 @@ __device__ void rank_symbols(const uint8_t *lengths, uint32_t symbol_count, Book
 /* The code of first_length to last_length bits at the start of `canonical`, which has 16 bits:
  * length << 16 | symbol, or 0. */
 __device__ uint32_t code_among(uint32_t canonical, uint32_t first_length, uint32_t last_length,
-                               const BookMemory *memory, const uint16_t *symbols) {
+                               const LinearBookMemory *memory, const uint16_t *symbols) {
   for (uint32_t length = first_length; length <= last_length; length++) {
-    if (canonical >= memory->limits[length]) continue;
-    uint32_t const code = canonical >> (SZG_MAX_CODE_BITS - length);
-    return length << 16 | symbols[memory->first_ranks[length] + code - memory->first_codes[length]];
+    if (canonical >= limit_of(*memory, length)) continue;
+    return length << 16 | symbols[memory->codes.layout.rank_at(canonical, length)];
   }
   return 0;
 }
@@ -212,14 +167,14 @@ __device__ void fill_window(uint32_t window, const uint32_t *single, szg::Decode
 }
 
 /* Fills the table of single codes. */
-__device__ void fill_single(BookMemory *memory, szg_decode_book_cuda *book) {
-  for (uint32_t w = threadIdx.x; w < szg::kWindows; w += BookPolicy::kThreads) {
+__device__ void fill_single(LinearBookMemory *memory, szg_decode_book_cuda *book) {
+  for (uint32_t w = threadIdx.x; w < szg::kWindows; w += LinearBookPolicy::kThreads) {
     uint32_t const canonical = w << (SZG_MAX_CODE_BITS - szg::kWindowBits) ^ memory->mask;
     uint32_t const code = code_among(canonical, 1, szg::kWindowBits, memory, book->symbols);
     book->single[w] = memory->single[w] = code;
   }
-  uint32_t const first_long = memory->limits[szg::kWindowBits];
-  for (uint32_t i = threadIdx.x; i < szg::kLongSlots; i += BookPolicy::kThreads) {
+  uint32_t const first_long = limit_of(*memory, szg::kWindowBits);
+  for (uint32_t i = threadIdx.x; i < szg::kLongSlots; i += LinearBookPolicy::kThreads) {
     uint32_t const code =
         code_among(first_long + i, szg::kWindowBits + 1, SZG_MAX_CODE_BITS, memory, book->symbols);
     uint32_t const longer = code ? (code >> 16) - szg::kWindowBits - 1 : 0;
@@ -228,10 +183,11 @@ __device__ void fill_single(BookMemory *memory, szg_decode_book_cuda *book) {
   }
 }
 
-__device__ void fill_tables(uint32_t symbol_count, BookMemory *memory, szg_decode_book_cuda *book) {
+__device__ void fill_tables(uint32_t symbol_count, LinearBookMemory *memory,
+                            szg_decode_book_cuda *book) {
   fill_single(memory, book);
   __syncthreads(); /* single codes are complete */
-  for (uint32_t w = threadIdx.x; w < szg::kWindows; w += BookPolicy::kThreads)
+  for (uint32_t w = threadIdx.x; w < szg::kWindows; w += LinearBookPolicy::kThreads)
     if (symbol_count <= szg::kNarrowSymbols)
       fill_window<szg::NarrowEntry>(w, memory->single, &book->tables);
     else
@@ -239,28 +195,31 @@ __device__ void fill_tables(uint32_t symbol_count, BookMemory *memory, szg_decod
   szg::DecodeTables *const tables = &book->tables;
   if (threadIdx.x < kLengths) {
     uint32_t const length = threadIdx.x;
-    tables->limits[length] = length ? memory->limits[length] : 0;
+    auto const &layout = memory->codes.layout;
+    tables->limits[length] = length ? limit_of(*memory, length) : 0;
     tables->ranks[length] =
-        length ? (int32_t)(memory->first_ranks[length] - memory->first_codes[length]) : 0;
+        length ? (int32_t)(layout.first_ranks[length] - layout.first_code(length)) : 0;
   }
   if (threadIdx.x == 0) {
     tables->mask = memory->mask;
-    tables->first_long = memory->limits[szg::kWindowBits];
+    tables->first_long = limit_of(*memory, szg::kWindowBits);
     tables->is_lone = memory->is_lone;
     tables->unused[0] = tables->unused[1] = tables->unused[2] = 0;
   }
 }
 
-__global__ void __launch_bounds__(BookPolicy::kThreads)
+__global__ void __launch_bounds__(LinearBookPolicy::kThreads)
     book_build_kernel(const uint8_t *section, uint64_t section_bytes, uint32_t symbol_count,
                       szg_decode_book_cuda *book, szg_verdict *verdict) {
-  __shared__ BookMemory memory;
+  __shared__ LinearBookMemory memory;
   bool const is_read = read_lengths(section, section_bytes, symbol_count, &memory, book->lengths);
   __syncthreads(); /* lengths are complete */
   count_lengths(book->lengths, symbol_count, &memory);
   __syncthreads(); /* counts are complete */
+  if (threadIdx.x < 32) memory.codes.lay_out(threadIdx.x);
+  __syncwarp(); /* lengths have places */
   if (threadIdx.x == 0) {
-    lay_out_codes(!is_read, &memory);
+    check_layout(!is_read, &memory);
     if (memory.is_bad) {
       verdict->bad_data = 1;
       book->symbols[0] = book->symbols[1] = SZG_ESCAPE_SYMBOL;
@@ -283,7 +242,7 @@ const uint8_t *szg_decode_book_lengths_cuda(const szg_decode_book_cuda *book) {
 szgpu_status szg_decode_book_build_cuda(const uint8_t *section, uint64_t section_bytes,
                                         uint32_t symbol_count, szg_decode_book_cuda *book,
                                         szg_verdict *verdict, struct CUstream_st *stream) {
-  book_build_kernel<<<1, BookPolicy::kThreads, 0, stream>>>(section, section_bytes, symbol_count,
-                                                            book, verdict);
+  book_build_kernel<<<1, LinearBookPolicy::kThreads, 0, stream>>>(section, section_bytes,
+                                                                  symbol_count, book, verdict);
   return szg_launched();
 }

@@ -8,6 +8,7 @@
  * Moves: reads the stream and its side data once; writes 2 bytes for each code; writes and reads 12
  * bytes for each sequence of 32,768 bits.
  */
+#include "core/operators.cuh"
 #include "huffman/decode_sequences.cuh"
 #include "huffman/decoders/steps.h"
 
@@ -93,17 +94,13 @@ __global__ void __launch_bounds__(ClassPolicy::kThreads)
   }
 }
 
-struct CodeSum {
-  __host__ __device__ uint64_t operator()(uint64_t a, uint64_t b) const { return a + b; }
-};
-
 } // namespace
 
 /* If scratch is NULL, only sets *scratch_bytes. */
 static cudaError_t scan_counts(void *scratch, size_t *scratch_bytes, const uint16_t *counts,
                                uint64_t *first_codes, uint64_t sequence_count,
                                cudaStream_t stream) {
-  return cub::DeviceScan::ExclusiveScan(scratch, *scratch_bytes, counts, first_codes, CodeSum(),
+  return cub::DeviceScan::ExclusiveScan(scratch, *scratch_bytes, counts, first_codes, szg::Sum(),
                                         uint64_t{0}, (int)sequence_count, stream);
 }
 

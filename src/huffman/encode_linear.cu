@@ -27,7 +27,7 @@ struct Policy {
   static constexpr unsigned kBlocksPerProcessor = blocks_per_processor;
 };
 typedef Policy<512, 4> MeasurePolicy;
-typedef Policy<256, 4> EncodePolicy;
+typedef Policy<256, 4> LinearEncodePolicy;
 typedef Policy<256, 8> SideDataPolicy; /* for the short kernels before and after */
 
 constexpr uint32_t kLoadsAhead = 4; /* 16-byte loads in flight, of a lane that measures */
@@ -150,7 +150,7 @@ __device__ void put_quad(const Quad &quad, uint32_t at, uint32_t *words) {
 /* ---- encoding a tile ---- */
 
 /* Kernel parameters. */
-struct EncodeJob {
+struct LinearEncodeJob {
   szg_linear_encoder_cuda encoder;
   szg_linear_output_cuda output;
   const uint16_t *codes;
@@ -173,7 +173,7 @@ __device__ void look_up(const Table &table, const TileSlots &slots, uint32_t slo
 
 /* Notes the border between subsequences that a lane's codes reach, if there is one. The codes begin
  * with number first_code at bit `start`. The last code before the border reaches it. */
-__device__ void note_border(const EncodeJob &job, const uint32_t (&entries)[kLaneCodes],
+__device__ void note_border(const LinearEncodeJob &job, const uint32_t (&entries)[kLaneCodes],
                             uint64_t first_code, uint64_t start, uint32_t bit_count) {
   uint32_t const distance = SZG_SUBSEQUENCE_BITS - (uint32_t)(start % SZG_SUBSEQUENCE_BITS);
   uint64_t const subsequence = start / SZG_SUBSEQUENCE_BITS + 1;
@@ -200,7 +200,7 @@ __device__ void note_border(const EncodeJob &job, const uint32_t (&entries)[kLan
 
 /* Stores a warp's complete words and keeps the last, begun one as the first. first_word: where the
  * words go in the stream; shared_word: the word that the tile shares with earlier tiles. */
-__device__ void flush_words(const EncodeJob &job, uint32_t *buffer, uint32_t word_count,
+__device__ void flush_words(const LinearEncodeJob &job, uint32_t *buffer, uint32_t word_count,
                             uint64_t first_word, uint64_t shared_word) {
   uint32_t const lane = threadIdx.x % kWarp;
   for (uint32_t i = lane; i < word_count; i += kWarp) {
@@ -216,7 +216,7 @@ __device__ void flush_words(const EncodeJob &job, uint32_t *buffer, uint32_t wor
 
 /* buffer: the warp's kStepWords words, which are 0 before and after. The whole warp calls. */
 template <class Table>
-__device__ void encode_tile(const EncodeJob &job, const Table &table, const TileSlots &slots,
+__device__ void encode_tile(const LinearEncodeJob &job, const Table &table, const TileSlots &slots,
                             uint64_t first_bit, uint32_t *buffer, WarpScan::TempStorage &scan) {
   constexpr uint64_t kNoWord = UINT64_MAX;
   uint64_t const shared_word = first_bit % 32 ? first_bit / 32 : kNoWord;
@@ -260,7 +260,7 @@ __device__ void encode_tile(const EncodeJob &job, const Table &table, const Tile
 
 template <bool is_whole>
 __global__ void __launch_bounds__(MeasurePolicy::kThreads)
-    tiles_measure_kernel(szg_grid const grid, EncodeJob const job) {
+    tiles_measure_kernel(szg_grid const grid, LinearEncodeJob const job) {
   constexpr uint32_t kWarps = MeasurePolicy::kThreads / kWarp;
   __shared__ uint8_t window[kWindow];
   __shared__ WarpReduce::TempStorage sums[kWarps];
@@ -302,7 +302,7 @@ __global__ void __launch_bounds__(MeasurePolicy::kThreads)
 
 /* Zeroes the words that tiles share, and notes the first gap and code of the stream. */
 __global__ void __launch_bounds__(SideDataPolicy::kThreads)
-    stream_begin_kernel(EncodeJob const job, uint64_t tile_count) {
+    stream_begin_kernel(LinearEncodeJob const job, uint64_t tile_count) {
   uint64_t const thread = (uint64_t)blockIdx.x * SideDataPolicy::kThreads + threadIdx.x;
   uint64_t const stride = (uint64_t)gridDim.x * SideDataPolicy::kThreads;
   for (uint64_t t = thread; t < tile_count; t += stride) {
@@ -313,9 +313,10 @@ __global__ void __launch_bounds__(SideDataPolicy::kThreads)
 }
 
 template <bool is_whole>
-__global__ void __launch_bounds__(EncodePolicy::kThreads, EncodePolicy::kBlocksPerProcessor)
-    tiles_encode_kernel(szg_grid const grid, EncodeJob const job) {
-  constexpr uint32_t kWarps = EncodePolicy::kThreads / kWarp;
+__global__ void __launch_bounds__(LinearEncodePolicy::kThreads,
+                                  LinearEncodePolicy::kBlocksPerProcessor)
+    tiles_encode_kernel(szg_grid const grid, LinearEncodeJob const job) {
+  constexpr uint32_t kWarps = LinearEncodePolicy::kThreads / kWarp;
   __shared__ uint32_t window[kWindow];
   __shared__ uint32_t buffers[kWarps][kStepWords];
   __shared__ WarpScan::TempStorage scans[kWarps];
@@ -331,7 +332,7 @@ __global__ void __launch_bounds__(EncodePolicy::kThreads, EncodePolicy::kBlocksP
 
 /* Packs gaps to four bits each; turns first codes into numbers of codes. */
 __global__ void __launch_bounds__(SideDataPolicy::kThreads)
-    side_data_pack_kernel(EncodeJob const job, uint64_t code_count) {
+    side_data_pack_kernel(LinearEncodeJob const job, uint64_t code_count) {
   uint64_t const thread = (uint64_t)blockIdx.x * SideDataPolicy::kThreads + threadIdx.x;
   uint64_t const stride = (uint64_t)gridDim.x * SideDataPolicy::kThreads;
   const uint8_t *const gaps = job.encoder.gaps;
@@ -363,10 +364,10 @@ unsigned blocks_for(uint64_t item_count, unsigned items_per_block, unsigned proc
 }
 
 template <bool is_whole>
-szgpu_status launch_encoder(const EncodeJob &job, const szg_grid &grid, unsigned processors,
+szgpu_status launch_encoder(const LinearEncodeJob &job, const szg_grid &grid, unsigned processors,
                             cudaStream_t stream) {
   typedef MeasurePolicy Measure;
-  typedef EncodePolicy Encode;
+  typedef LinearEncodePolicy Encode;
   typedef SideDataPolicy Side;
   unsigned const measure_blocks =
       blocks_for<Measure>(grid.tile_count, Measure::kThreads / kWarp, processors);
@@ -416,8 +417,8 @@ szgpu_status szg_linear_encode_cuda(const szg_linear_encoder_cuda *encoder, cons
                                     struct CUstream_st *stream) {
   int processor_count = 0;
   SZG_TRY(szg_multiprocessor_count(&processor_count));
-  EncodeJob const job = {*encoder, *output, codes, symbol_count,
-                         szg_subsequence_count(output->bit_count)};
+  LinearEncodeJob const job = {*encoder, *output, codes, symbol_count,
+                               szg_subsequence_count(output->bit_count)};
   auto const launch = symbol_count <= kWindow ? launch_encoder<true> : launch_encoder<false>;
   return launch(job, *grid, (unsigned)processor_count, stream);
 }

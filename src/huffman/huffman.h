@@ -15,6 +15,7 @@
 #include "core/device.h"
 #include "core/status.h"
 #include "core/tiles.h"
+#include "huffman/canonical_core.h"
 
 SZG_C_BEGIN
 
@@ -59,7 +60,14 @@ void szg_codebook_build(const uint64_t *counts, uint32_t symbol_count, int longe
 void szg_codebook_lengths(const uint64_t *counts, uint32_t symbol_count, int longest_code,
                           szg_codebook *book, szg_codebook_work *work);
 
-enum { SZG_CODEBOOK_MAX_BYTES = 6 + SZG_MAX_SYMBOLS };
+/* A book's section: u8 length of the escape, u8 0, u16 first symbol, u16 symbols, then their
+ * lengths in runs of a byte each, with the symbols less 1 above the length. */
+enum {
+  SZG_BOOK_HEAD_BYTES = 6,
+  SZG_BOOK_LENGTH_BITS = 5,
+  SZG_BOOK_LONGEST_RUN = 8,
+  SZG_CODEBOOK_MAX_BYTES = SZG_BOOK_HEAD_BYTES + SZG_MAX_SYMBOLS
+};
 /* Writes the book's section; returns the bytes written (at most SZG_CODEBOOK_MAX_BYTES). */
 size_t szg_codebook_write(const szg_codebook *book, uint8_t *bytes);
 /* SZGPU_BAD_DATA: runs do not fit, or lengths are not a complete prefix code. Runs need not be the
@@ -128,17 +136,6 @@ typedef struct szg_code_run {
   uint32_t code_count;
   uint16_t *codes;
 } szg_code_run;
-
-/* The first canonical code of each length, 1 to `longest`: codes rise by (length, symbol).
- * length_counts: how many symbols have each length. */
-SZG_HD void szg_canonical_firsts(const uint32_t *length_counts, uint32_t longest,
-                                 uint32_t *first_codes) {
-  uint32_t code = 0;
-  for (uint32_t length = 1; length <= longest; length++) {
-    first_codes[length] = code <<= 1;
-    code += length_counts[length];
-  }
-}
 
 /* The canonical book by length, for the serial decoder. */
 typedef struct szg_canonical_index {

@@ -13,6 +13,7 @@
 
 #include "core/bytes.h"
 #include "core/device.h"
+#include "core/lane_head_core.h"
 #include "huffman/huffman.h"
 
 SZG_C_BEGIN
@@ -48,6 +49,11 @@ SZG_HD uint32_t szg_tokens_least_lane_groups_log2(uint32_t group_count) {
 }
 SZG_HD uint32_t szg_tokens_lane_count(const szg_tokens_shape *shape) {
   return (shape->group_count + (1u << shape->lane_groups_log2) - 1) >> shape->lane_groups_log2;
+}
+SZG_HD_INLINE szg_head_form szg_tokens_head_form(const szg_tokens_shape *shape) {
+  szg_head_form const form = {SZG_LEVELS_LEAST_BITS, SZG_LEVELS_WIDTH_BITS,
+                              szg_tokens_lane_count(shape)};
+  return form;
 }
 /* Words that a tile never exceeds. */
 SZG_HD uint32_t szg_tokens_most_words(const szg_tokens_shape *shape) {

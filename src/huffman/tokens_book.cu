@@ -9,8 +9,8 @@
  * Memory traffic: each block reads 10 KB and writes 2 KB. Only the time of a block matters.
  */
 #include "core/cuda_check.cuh"
+#include "huffman/small_lengths.cuh"
 #include "huffman/tokens_cuda.h"
-#include "huffman/tokens_merge.cuh"
 #include "huffman/tokens_tables.cuh"
 
 namespace szg {
@@ -18,8 +18,8 @@ namespace {
 
 /* Tables of counts: those of the books, and values after pairs. */
 constexpr uint32_t kPairValues = SZG_TOKENS_BOOKS, kTables = kPairValues + 1;
-constexpr uint32_t kStripes = MergePolicy::kStripes;
-constexpr uint32_t kWarps = MergePolicy::kThreads / 32;
+constexpr uint32_t kStripes = SmallBookPolicy::kStripes;
+constexpr uint32_t kWarps = SmallBookPolicy::kThreads / 32;
 constexpr uint32_t kTallyWords = sizeof(szg_tokens_tally) / sizeof(uint64_t);
 
 /* Of counts, without that of zeros. */
@@ -27,25 +27,17 @@ struct CountSums {
   uint64_t total, logs, most;
 };
 
-struct BookMemory {
+struct TokensBookMemory {
   szg_tokens_tally tally;
   CountSums sums[kTables][kStripes]; /* of 32 symbols each */
   uint64_t costs[SZG_LEVELS_MODES][SZG_TOKENS_BOOKS];
   uint32_t mode, lane_groups_log2;
   union {
-    MergeMemory<uint32_t> small;
-    MergeMemory<uint64_t> large;
+    SmallBookMemory<uint32_t> small;
+    SmallBookMemory<uint64_t> large;
   } merge;
-  uint8_t lengths[MergePolicy::kHalf];
+  uint8_t lengths[SmallBookPolicy::kSymbols];
 };
-
-__device__ uint64_t warp_most(uint64_t value) {
-  for (int step = 16; step > 0; step /= 2) {
-    uint64_t const other = __shfl_xor_sync(kAllLanes, value, step);
-    value = other > value ? other : value;
-  }
-  return value;
-}
 
 /* ---- choice ---- */
 
@@ -69,7 +61,7 @@ __device__ bool has_book(uint32_t mode, uint32_t book) {
 }
 
 /* Sums the tables' counts, stripe by stripe. The whole block calls. */
-__device__ void sum_tables(BookMemory *memory) {
+__device__ void sum_tables(TokensBookMemory *memory) {
   uint32_t const lane = threadIdx.x % 32;
   for (uint32_t i = threadIdx.x / 32; i < kTables * kStripes; i += kWarps) {
     uint32_t const table = i / kStripes, stripe = i % kStripes, s = stripe * 32 + lane;
@@ -86,7 +78,7 @@ __device__ void sum_tables(BookMemory *memory) {
 }
 
 /* The sums of a table. */
-__device__ CountSums sums_of(uint32_t table, const BookMemory &memory) {
+__device__ CountSums sums_of(uint32_t table, const TokensBookMemory &memory) {
   CountSums sums = {0, 0, 0};
   for (uint32_t stripe = 0; stripe < kStripes; stripe++) {
     CountSums const own = memory.sums[table][stripe];
@@ -108,7 +100,8 @@ __device__ uint64_t count_zeros(const szg_tokens_tally &tally, uint32_t g, uint3
 }
 
 /* What a book costs, as in szg_tokens_cost. */
-__device__ uint64_t book_cost(uint32_t g, uint32_t mode, uint32_t book, const BookMemory &memory) {
+__device__ uint64_t book_cost(uint32_t g, uint32_t mode, uint32_t book,
+                              const TokensBookMemory &memory) {
   CountSums sums = sums_of(table_of(mode, book), memory);
   uint64_t const zeros = count_zeros(memory.tally, g, mode, book, sums.total);
   sums.total += zeros;
@@ -118,7 +111,7 @@ __device__ uint64_t book_cost(uint32_t g, uint32_t mode, uint32_t book, const Bo
 }
 
 /* Finds the costs of all books of all modes, one for each warp. The whole block calls. */
-__device__ void find_costs(uint32_t g, BookMemory *memory) {
+__device__ void find_costs(uint32_t g, TokensBookMemory *memory) {
   uint32_t number = 0; /* of the book, of all modes' */
   for (uint32_t mode = SZG_LEVELS_MODE_PLAIN; mode < SZG_LEVELS_MODES; mode++)
     for (uint32_t i = 0; i < szg_tokens_book_count(mode); i++, number++)
@@ -129,7 +122,7 @@ __device__ void find_costs(uint32_t g, BookMemory *memory) {
 }
 
 /* Chooses as szg_tokens_choose does. One thread calls. */
-__device__ void choose_plan(uint32_t group_count, uint32_t lane_bits, BookMemory *memory) {
+__device__ void choose_plan(uint32_t group_count, uint32_t lane_bits, TokensBookMemory *memory) {
   const szg_tokens_tally &tally = memory->tally;
   uint32_t const g = szg_tokens_least_lane_groups_log2(group_count);
   uint64_t const lane_count = tally.live_lanes[g];
@@ -150,7 +143,7 @@ __device__ void choose_plan(uint32_t group_count, uint32_t lane_bits, BookMemory
 
 /* The count that a book is made for, of symbol threadIdx.x. sum: gets that of all counts, nearly.
  * The whole block calls. */
-__device__ uint64_t find_count(uint32_t book, bool is_whole, const BookMemory &memory,
+__device__ uint64_t find_count(uint32_t book, bool is_whole, const TokensBookMemory &memory,
                                uint64_t *sum) {
   szg_tokens_book_kind const kind = szg_tokens_book_kind_of(book);
   uint32_t const mode = memory.mode, s = threadIdx.x;
@@ -165,7 +158,7 @@ __device__ uint64_t find_count(uint32_t book, bool is_whole, const BookMemory &m
   return count;
 }
 
-__device__ void make_book(uint32_t book, bool is_whole, BookMemory *memory) {
+__device__ void make_book(uint32_t book, bool is_whole, TokensBookMemory *memory) {
   uint64_t sum;
   uint64_t const count = find_count(book, is_whole, *memory, &sum);
   if (sum < kSmallCounts)
@@ -177,13 +170,13 @@ __device__ void make_book(uint32_t book, bool is_whole, BookMemory *memory) {
 /* ---- kernel ---- */
 
 /* Grid: books x stages. */
-__global__ void __launch_bounds__(MergePolicy::kThreads)
+__global__ void __launch_bounds__(SmallBookPolicy::kThreads)
     tokens_lengths_kernel(const __grid_constant__ BooksJob job) {
-  __shared__ BookMemory memory;
+  __shared__ TokensBookMemory memory;
   uint32_t const book = blockIdx.x, stage = blockIdx.y, s = threadIdx.x;
   szg_tokens_book_facts const facts = job.stages[stage];
   auto const *const numbers = reinterpret_cast<const uint64_t *>(&job.tallies[stage]);
-  for (uint32_t i = s; i < kTallyWords; i += MergePolicy::kThreads)
+  for (uint32_t i = s; i < kTallyWords; i += SmallBookPolicy::kThreads)
     reinterpret_cast<uint64_t *>(&memory.tally)[i] = numbers[i];
   __syncthreads(); /* the tally is there */
   sum_tables(&memory);
@@ -213,7 +206,7 @@ szgpu_status szg_tokens_books_make_cuda(const szg_tokens_book_facts *facts, uint
   job.tallies = tallies;
   job.books = books;
   dim3 const lengths(SZG_TOKENS_BOOKS, stage_count), tables(szg::kTableParts, stage_count);
-  szg::tokens_lengths_kernel<<<lengths, szg::MergePolicy::kThreads, 0, stream>>>(job);
+  szg::tokens_lengths_kernel<<<lengths, szg::SmallBookPolicy::kThreads, 0, stream>>>(job);
   SZG_TRY_LAUNCH();
   szg::tokens_tables_kernel<<<tables, szg::TablesPolicy::kThreads, 0, stream>>>(job);
   return szg_launched();

@@ -8,6 +8,7 @@
 #define SZG_TOKENS_BOOKS_CUH
 
 #include "core/warp.cuh"
+#include "huffman/canonical.cuh"
 #include "huffman/tokens_cuda.h"
 #include "huffman/tokens_units_core.h"
 
@@ -18,15 +19,12 @@ struct BooksPolicy {
   static constexpr uint32_t kWarps = kThreads / 32;
 };
 constexpr uint32_t kBooksMostWords = SZG_TOKENS_BOOKS_MOST_BYTES / 4, kMostBooks = 3;
-constexpr uint32_t kCodeLengths = SZG_LEVELS_CODE_BITS + 1; /* 0: no code */
 static_assert(kBooksMostWords < BooksPolicy::kThreads, "a thread for each word");
-static_assert(kMostBooks <= BooksPolicy::kWarps && kCodeLengths < 32, "a warp for each book");
+static_assert(kMostBooks <= BooksPolicy::kWarps, "a warp for each book");
 
-/* A book's codes: where those of each length begin among the 2^12 windows, and among the symbols by
- * (length, symbol). [kCodeLengths]: behind the last. */
 struct BookLayout {
-  uint32_t first_windows[kCodeLengths + 1], first_ranks[kCodeLengths + 1];
-  uint16_t symbols[SZG_TOKENS_MOST_SYMBOLS];
+  CodeLayout<SZG_LEVELS_CODE_BITS> codes;
+  uint16_t symbols[SZG_TOKENS_MOST_SYMBOLS]; /* by (length, symbol) */
 };
 
 struct BooksMemory {
@@ -183,22 +181,15 @@ __device__ inline void lay_out_book(const uint8_t *lengths, uint32_t symbol_coun
     ranks[i] = __shfl_sync(kAllLanes, own_count, (int)length) + rank_among(alike, lane);
     own_count += (uint32_t)__popc((int)own);
   }
-  bool const is_length = lane > 0 && lane < kCodeLengths;
-  uint32_t const count = is_length ? own_count : 0;
-  uint32_t const windows = is_length ? own_count << (SZG_LEVELS_CODE_BITS - lane) : 0;
-  uint32_t const first_rank = sum_to_lane(count, lane) - count;
-  uint32_t const first_window = sum_to_lane(windows, lane) - windows;
-  if (lane <= kCodeLengths) {
-    layout->first_ranks[lane] = first_rank;
-    layout->first_windows[lane] = first_window;
-  }
+  layout->codes.lay_out(own_count, lane);
+  __syncwarp(); /* the layout is complete */
 #pragma unroll
   for (uint32_t i = 0; i < kRounds; i++) {
-    uint32_t const rank = __shfl_sync(kAllLanes, first_rank, (int)own_lengths[i]) + ranks[i];
+    uint32_t const rank = layout->codes.first_ranks[own_lengths[i]] + ranks[i];
     if (own_lengths[i] > 0) layout->symbols[rank] = (uint16_t)(32 * i + lane);
   }
 }
-static_assert(kCodeLengths <= 16, "a length has four bits");
+static_assert(SZG_LEVELS_CODE_BITS < 16, "a length has four bits");
 
 /* Lays out the books of a mode; false: one of them is no code. The whole block calls; lengths are
  * there. */
@@ -212,34 +203,19 @@ __device__ inline bool lay_out_books(uint32_t mode, BooksMemory *memory) {
   __syncthreads(); /* layouts are there */
   bool are_codes = true;
   for (uint32_t i = 0; i < book_count; i++)
-    are_codes &= szg_tokens_is_code(memory->layouts[i].first_ranks[kCodeLengths],
-                                    memory->layouts[i].first_windows[kCodeLengths]);
+    are_codes &= szg_tokens_is_code(memory->layouts[i].codes.symbol_count(),
+                                    memory->layouts[i].codes.window_count());
   return are_codes;
 }
 
 /* ---- tables ---- */
 
-/* Where the codes of each length begin, in registers. */
-struct CodeWindows {
-  const BookLayout &layout;
-  uint32_t first[kCodeLengths + 1];
-
-  __device__ __forceinline__ explicit CodeWindows(const BookLayout &book) : layout(book) {
-#pragma unroll
-    for (uint32_t length = 1; length <= kCodeLengths; length++)
-      first[length] = book.first_windows[length];
-  }
-  /* The code at the start of a window: symbol << 4 | length, or 0. */
-  __device__ __forceinline__ uint32_t code_of(uint32_t window) const {
-    if (window >= first[kCodeLengths]) return 0;
-    uint32_t length = 1, begin = 0;
-#pragma unroll
-    for (uint32_t l = 2; l < kCodeLengths; l++)
-      if (window >= first[l]) length = l, begin = first[l];
-    uint32_t const code = (window - begin) >> (SZG_LEVELS_CODE_BITS - length);
-    return (uint32_t)layout.symbols[layout.first_ranks[length] + code] << 4 | length;
-  }
-};
+/* The code at the start of a window: symbol << 4 | length, or 0. */
+__device__ __forceinline__ uint32_t code_of_window(const BookLayout &layout, uint32_t window) {
+  if (window >= layout.codes.window_count()) return 0;
+  uint32_t const length = layout.codes.length_at(window);
+  return (uint32_t)layout.symbols[layout.codes.rank_at(window, length)] << 4 | length;
+}
 
 /* has_zero: a value may be 0. */
 __device__ inline uint32_t value_entry(uint32_t symbol, uint32_t length, bool has_zero) {
@@ -269,23 +245,23 @@ __device__ __forceinline__ void set_two(uint32_t *table, uint32_t window, EntryO
 __device__ inline void set_entries(uint32_t mode, const BooksMemory &memory, uint32_t window,
                                    szg_tokens_tables_cuda *tables) {
   bool const has_zero = mode != SZG_LEVELS_MODE_MASKS;
-  CodeWindows const values(memory.layouts[szg_tokens_book_count(mode) - 1]);
+  const BookLayout &values = memory.layouts[szg_tokens_book_count(mode) - 1];
   set_two(tables->values, window, [&](uint32_t i) {
-    uint32_t const code = values.code_of(i);
+    uint32_t const code = code_of_window(values, i);
     return value_entry(code >> 4, code & SZG_TOKENS_LENGTH, has_zero);
   });
   if (mode == SZG_LEVELS_MODE_PLAIN) return;
-  CodeWindows const first(memory.layouts[0]);
+  const BookLayout &first = memory.layouts[0];
   if (mode == SZG_LEVELS_MODE_PAIRS) {
     set_two(tables->others, window, [&](uint32_t i) {
-      uint32_t const code = first.code_of(i);
+      uint32_t const code = code_of_window(first, i);
       return pair_entry(code >> 4, code & SZG_TOKENS_LENGTH);
     });
     return;
   }
-  CodeWindows const second(memory.layouts[1]);
+  const BookLayout &second = memory.layouts[1];
   set_two(tables->others, window,
-          [&](uint32_t i) { return first.code_of(i) | second.code_of(i) << 16; });
+          [&](uint32_t i) { return code_of_window(first, i) | code_of_window(second, i) << 16; });
 }
 
 /* ---- all of it ---- */

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "core/lane_head.h"
 #include "huffman/tokens_take_pairs.h"
 #include "huffman/tokens_take_values.h"
 

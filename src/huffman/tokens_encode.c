@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/bit_writer.h"
+#include "core/lane_head.h"
 #include "huffman/tokens_near.h"
 #include "huffman/tokens_places.h"
 

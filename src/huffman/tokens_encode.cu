@@ -11,11 +11,12 @@
 #include "core/cuda_check.cuh"
 #include "core/tile_words.cuh"
 #include "huffman/tokens_encode_tile.cuh"
+#include "huffman/tokens_section.cuh"
 
 namespace szg {
 namespace {
 
-struct EncodePolicy {
+struct TokensEncodePolicy {
   static constexpr uint32_t kThreads = 256;
   static constexpr uint32_t kWarps = kThreads / 32;
   static constexpr unsigned kMostBlocks = 4096; /* each loads the tables */
@@ -26,7 +27,7 @@ struct PlacePolicy {
 };
 typedef TileWords<PlacePolicy::kThreads> Words;
 
-struct EncodeJob {
+struct TokensEncodeJob {
   szg_tokens_tiles tiles;
   const szg_tokens_book_cuda *book;
   const void *codes;
@@ -36,19 +37,20 @@ struct EncodeJob {
 
 struct EncodeMemory {
   szg_tokens_encoder encoder;
-  TileGroups tiles[EncodePolicy::kWarps];
+  TileGroups tiles[TokensEncodePolicy::kWarps];
 };
 
-__device__ __forceinline__ szg_tokens_shape shape_of(const EncodeJob &job) {
+__device__ __forceinline__ szg_tokens_shape shape_of(const TokensEncodeJob &job) {
   return {job.tiles.group_count, job.book->plan.lane_groups_log2, job.tiles.is_wide};
 }
 
-__device__ __forceinline__ uint64_t first_group_of(const EncodeJob &job, uint64_t tile_index) {
+__device__ __forceinline__ uint64_t first_group_of(const TokensEncodeJob &job,
+                                                   uint64_t tile_index) {
   return tile_index * job.tiles.group_count;
 }
 
 template <class Code>
-__device__ __forceinline__ const Code *codes_of(const EncodeJob &job, uint64_t tile_index) {
+__device__ __forceinline__ const Code *codes_of(const TokensEncodeJob &job, uint64_t tile_index) {
   return (const Code *)job.codes + first_group_of(job, tile_index) * kGroupPlaces;
 }
 
@@ -56,7 +58,7 @@ __device__ __forceinline__ const Code *codes_of(const EncodeJob &job, uint64_t t
 
 /* Notes what a tile's groups take; returns its words. The whole warp calls. */
 template <class Code>
-__device__ uint32_t measure(const EncodeJob &job, const szg_tokens_shape &shape,
+__device__ uint32_t measure(const TokensEncodeJob &job, const szg_tokens_shape &shape,
                             uint64_t tile_index, const szg_tokens_encoder &encoder,
                             TileGroups *groups) {
   uint64_t const first = first_group_of(job, tile_index);
@@ -70,11 +72,11 @@ __device__ uint32_t measure(const EncodeJob &job, const szg_tokens_shape &shape,
 }
 
 template <class Code>
-__global__ void __launch_bounds__(EncodePolicy::kThreads)
-    tokens_measure_kernel(const __grid_constant__ EncodeJob job) {
+__global__ void __launch_bounds__(TokensEncodePolicy::kThreads)
+    tokens_measure_kernel(const __grid_constant__ TokensEncodeJob job) {
   __shared__ EncodeMemory memory;
-  uint64_t const warp_count = (uint64_t)gridDim.x * EncodePolicy::kWarps;
-  uint64_t const first = (uint64_t)blockIdx.x * EncodePolicy::kWarps + threadIdx.x / 32;
+  uint64_t const warp_count = (uint64_t)gridDim.x * TokensEncodePolicy::kWarps;
+  uint64_t const first = (uint64_t)blockIdx.x * TokensEncodePolicy::kWarps + threadIdx.x / 32;
   load_encoder(&job.book->encoder, &memory.encoder);
   __syncthreads(); /* the tables are there */
   szg_tokens_shape const shape = shape_of(job);
@@ -95,50 +97,30 @@ __global__ void __launch_bounds__(PlacePolicy::kThreads)
   Words::place_share(job, blockIdx.x, gridDim.x, &memory);
 }
 
-/* Where a section has its parts, in bytes from the archive's start. */
-struct SectionPlaces {
-  uint64_t first, tile_sizes, words, end, next; /* next: where the next section begins */
-  bool is_zero;                                 /* all codes are 0: the section is its head */
-};
-
-__device__ SectionPlaces places_of(const EncodeJob &job) {
-  SectionPlaces places;
-  uint64_t const word_count = job.work.first_words[job.tiles.tile_count];
-  places.is_zero = word_count == 0;
-  places.first = *job.output.first_byte;
-  places.tile_sizes =
-      places.first + (places.is_zero ? (uint32_t)SZG_TOKENS_HEAD_BYTES : job.book->front_bytes);
-  places.words = places.tile_sizes + (places.is_zero ? 0 : (job.tiles.tile_count + 1) / 2 * 4);
-  places.end = places.words + 4 * word_count;
-  places.next = (places.end + SZG_ALIGNMENT - 1) / SZG_ALIGNMENT * SZG_ALIGNMENT;
-  return places;
+__device__ SectionPlaces places_of(const TokensEncodeJob &job) {
+  uint64_t const tile_count = job.tiles.tile_count;
+  return section_places(*job.output.first_byte, *job.book, tile_count,
+                        job.work.first_words[tile_count]);
 }
 
 /* ---- writing ---- */
 
 /* Writes all but sizes and words, and says where the section ends. The whole block calls. */
-__device__ void write_front(const EncodeJob &job, const SectionPlaces &places, bool fits) {
-  uint64_t const tile_count = job.tiles.tile_count;
+__device__ void write_front(const TokensEncodeJob &job, const SectionPlaces &places, bool fits) {
   if (threadIdx.x == 0) {
     *job.output.section_bytes = places.end - places.first;
     *job.output.next_byte = places.next;
   }
-  if (!fits) return;
-  auto *const front = reinterpret_cast<uint32_t *>(job.output.archive + places.first);
-  auto const front_words = (uint32_t)(places.tile_sizes - places.first) / 4;
-  for (uint32_t i = threadIdx.x; i < front_words; i += EncodePolicy::kThreads)
-    front[i] = places.is_zero && i != SZG_TOKENS_UNIT_WORD ? 0 : job.book->front[i];
-  if (threadIdx.x < places.next - places.end) job.output.archive[places.end + threadIdx.x] = 0;
-  bool const has_padding = places.words > places.tile_sizes && tile_count % 2;
-  auto *const sizes = reinterpret_cast<uint16_t *>(job.output.archive + places.tile_sizes);
-  if (threadIdx.x == 0 && has_padding) sizes[tile_count] = 0;
+  if (fits)
+    write_section_front<TokensEncodePolicy::kThreads>(places, *job.book, job.tiles.tile_count,
+                                                      job.output.archive);
 }
 
 /* Writes a tile that has words. The whole warp calls. */
 template <class Code>
-__device__ void write(const EncodeJob &job, const szg_tokens_shape &shape, uint64_t tile_index,
-                      const szg_tokens_encoder &encoder, uint32_t word_count, uint32_t *words,
-                      TileGroups *groups) {
+__device__ void write(const TokensEncodeJob &job, const szg_tokens_shape &shape,
+                      uint64_t tile_index, const szg_tokens_encoder &encoder, uint32_t word_count,
+                      uint32_t *words, TileGroups *groups) {
   uint64_t const first = first_group_of(job, tile_index);
   for (uint32_t i = threadIdx.x % 32; i < shape.group_count; i += 32) {
     groups->nonzero[i] = job.work.nonzero[first + i];
@@ -150,11 +132,11 @@ __device__ void write(const EncodeJob &job, const szg_tokens_shape &shape, uint6
 }
 
 template <class Code>
-__global__ void __launch_bounds__(EncodePolicy::kThreads)
-    tokens_write_kernel(const __grid_constant__ EncodeJob job) {
+__global__ void __launch_bounds__(TokensEncodePolicy::kThreads)
+    tokens_write_kernel(const __grid_constant__ TokensEncodeJob job) {
   __shared__ EncodeMemory memory;
-  uint64_t const warp_count = (uint64_t)gridDim.x * EncodePolicy::kWarps;
-  uint64_t const first = (uint64_t)blockIdx.x * EncodePolicy::kWarps + threadIdx.x / 32;
+  uint64_t const warp_count = (uint64_t)gridDim.x * TokensEncodePolicy::kWarps;
+  uint64_t const first = (uint64_t)blockIdx.x * TokensEncodePolicy::kWarps + threadIdx.x / 32;
   SectionPlaces const places = places_of(job);
   bool const fits = places.next <= job.output.capacity;
   if (blockIdx.x == 0) write_front(job, places, fits);
@@ -177,16 +159,16 @@ __global__ void __launch_bounds__(EncodePolicy::kThreads)
 /* ---- launchers ---- */
 
 template <class Code>
-szgpu_status encode(const EncodeJob &job, cudaStream_t stream) {
+szgpu_status encode(const TokensEncodeJob &job, cudaStream_t stream) {
   uint64_t const tile_count = job.tiles.tile_count;
   unsigned const blocks =
-      szg_grid_blocks(tile_count, EncodePolicy::kWarps, EncodePolicy::kMostBlocks);
-  tokens_measure_kernel<Code><<<blocks, EncodePolicy::kThreads, 0, stream>>>(job);
+      szg_grid_blocks(tile_count, TokensEncodePolicy::kWarps, TokensEncodePolicy::kMostBlocks);
+  tokens_measure_kernel<Code><<<blocks, TokensEncodePolicy::kThreads, 0, stream>>>(job);
   SZG_TRY_LAUNCH();
   tokens_place_kernel<<<Words::blocks(tile_count), PlacePolicy::kThreads, 0, stream>>>(
       job.work.sizes, job.work.first_words, tile_count);
   SZG_TRY_LAUNCH();
-  tokens_write_kernel<Code><<<blocks, EncodePolicy::kThreads, 0, stream>>>(job);
+  tokens_write_kernel<Code><<<blocks, TokensEncodePolicy::kThreads, 0, stream>>>(job);
   return szg_launched();
 }
 
@@ -205,6 +187,6 @@ szgpu_status szg_tokens_encode_cuda(const szg_tokens_tiles *tiles, const szg_tok
                                     const void *codes, const szg_tokens_work_cuda *work,
                                     const szg_tokens_output_cuda *output,
                                     struct CUstream_st *stream) {
-  szg::EncodeJob const job = {*tiles, book, codes, *work, *output};
+  szg::TokensEncodeJob const job = {*tiles, book, codes, *work, *output};
   return tiles->is_wide ? szg::encode<int64_t>(job, stream) : szg::encode<int32_t>(job, stream);
 }

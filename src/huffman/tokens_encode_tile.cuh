@@ -10,7 +10,7 @@
 #define SZG_TOKENS_ENCODE_TILE_CUH
 
 #include "core/bit_writer.cuh"
-#include "core/lane_lengths.cuh"
+#include "core/lane_head.cuh"
 #include "huffman/tokens_books_core.h"
 #include "huffman/tokens_tile.cuh"
 
@@ -88,10 +88,10 @@ __device__ uint32_t share_bits(const szg_tokens_encoder &encoder, const GroupCod
 
 /* Lengths of lanes in the form that the head has. */
 struct TileHead {
-  uint32_t lane_count, live; /* bit l of live: lane l has bits */
-  uint32_t excess;           /* of this lane */
-  uint32_t least, width;
-  bool has_mask;
+  szg_head_form form;
+  szg_head_begin begin;
+  uint32_t live;                /* bit l: lane l has bits */
+  uint32_t excess;              /* of this lane */
   uint32_t head_bits, all_bits; /* all_bits: of the tile */
 };
 
@@ -105,14 +105,12 @@ __device__ inline TileHead measure_head(const szg_tokens_shape &shape, const uin
   for (uint32_t group = first; group < end; group++) own_bits += group_bits[group];
   LaneLengths const lengths = measure_lanes(own_bits, own_bits ? own_bits : UINT32_MAX, lane);
   TileHead head;
-  head.lane_count = szg_tokens_lane_count(&shape);
+  head.form = szg_tokens_head_form(&shape);
   head.live = __ballot_sync(kAllLanes, own_bits > 0);
-  head.least = lengths.least;
-  head.width = lengths.width;
+  head.begin = {lengths.least, lengths.width, head.live != szg_head_all_lanes(head.form)};
   head.excess = own_bits - lengths.least;
-  head.has_mask = head.live != kAllLanes >> (32 - head.lane_count);
-  head.head_bits = SZG_LEVELS_HEAD_BITS + (head.has_mask ? head.lane_count : 0) +
-                   (uint32_t)__popc((int)head.live) * head.width;
+  head.head_bits = szg_head_excess_at(head.form, head.begin.has_mask, lengths.width,
+                                      (uint32_t)__popc((int)head.live));
   head.all_bits = head.head_bits + __shfl_sync(kAllLanes, lengths.end, 31);
   return head;
 }
@@ -229,19 +227,8 @@ __device__ void put_group(const szg_tokens_encoder &encoder, const Code *codes, 
 
 /* Adds the head to zeros. The whole warp calls. */
 __device__ inline void put_head(const TileHead &head, uint32_t *words) {
-  uint32_t const lane = threadIdx.x % 32;
-  auto const word_at = [=](uint32_t i) { return words + i; };
-  uint32_t at = SZG_LEVELS_HEAD_BITS;
-  if (lane == 0) {
-    uint32_t const begin =
-        (head.least << SZG_LEVELS_WIDTH_BITS | head.width) << 1 | (head.has_mask ? 1u : 0u);
-    or_bits(begin << (32 - at), at, 0, word_at);
-    if (head.has_mask) or_bits(__brev(head.live), head.lane_count, at, word_at);
-  }
-  if (head.has_mask) at += head.lane_count;
-  if (head.width > 0 && head.live >> lane & 1)
-    or_bits(head.excess << (32 - head.width), head.width,
-            at + rank_among(head.live, lane) * head.width, word_at);
+  put_head(head.form, head.begin, head.live, head.live >> threadIdx.x % 32 & 1, head.excess,
+           [=](uint32_t i, uint32_t bits) { atomicOr(words + i, bits); });
 }
 
 /* Writes a tile that was measured and has words. The whole warp calls. */

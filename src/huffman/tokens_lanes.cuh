@@ -8,25 +8,71 @@
 #define SZG_TOKENS_LANES_CUH
 
 #include "core/bit_reader.cuh"
+#include "core/lane_head.cuh"
 #include "huffman/tokens_tile.cuh"
 
 namespace szg {
 
+/* ---- tokens ---- */
+
+/* For lanes of all kinds. bits.entry(table): the entry of the code at the position; bits.skip and
+ * bits.take: go on. *is_bad becomes true if the token is none. others: of szg_tokens_tables_cuda.
+ */
+
+/* Which octets of a group have a code other than 0. */
+template <class Bits>
+__device__ __forceinline__ uint32_t take_octets(Bits &bits, const uint32_t *others, bool *is_bad) {
+  uint32_t const entry = bits.entry(others) & 0xFFFF;
+  bits.skip(entry & SZG_TOKENS_LENGTH);
+  *is_bad |= entry == 0;
+  uint32_t const octets = entry >> 4;
+  return octets == SZG_LEVELS_OCTET_ESCAPE ? bits.take(8) : octets;
+}
+
+/* Which places of such an octet have one. */
+template <class Bits>
+__device__ __forceinline__ uint32_t take_mask(Bits &bits, const uint32_t *others, bool *is_bad) {
+  uint32_t const entry = bits.entry(others) >> 16;
+  bits.skip(entry & SZG_TOKENS_LENGTH);
+  uint32_t mask = entry >> 4;
+  if (mask == SZG_LEVELS_MASK_ESCAPE) mask = bits.take(8);
+  *is_bad |= entry == 0 || mask == 0;
+  return mask;
+}
+
+template <class Value>
+struct ValuePair {
+  Value a, b;
+};
+/* The pair of an entry of others whose bits are not taken; take_value(): of an escaped one. */
+template <class Value, class Bits, class TakeValue>
+__device__ __forceinline__ ValuePair<Value> take_pair(Bits &bits, uint32_t entry, bool *is_bad,
+                                                      TakeValue take_value) {
+  ValuePair<Value> pair = {(Value)(int8_t)(entry >> 16), (Value)(int8_t)(entry >> 24)};
+  bits.skip(entry & SZG_TOKENS_LENGTH);
+  if (entry & SZG_TOKENS_RARE) {
+    *is_bad |= entry >> 16 == SZG_TOKENS_NO_SYMBOL;
+    pair.a = take_value();
+    pair.b = take_value();
+  }
+  return pair;
+}
+
 /* ---- a lane ---- */
 
 /* Bits of a tile from a position on; zeros behind its last word. */
-struct LaneBits {
+struct TokenBits {
   ArchiveWords words;
   BitWindow window; /* its position counts from the tile's first bit */
 
-  __device__ __forceinline__ LaneBits(ArchiveWords tile_words, uint32_t first_bit, bool has_bits)
+  __device__ __forceinline__ TokenBits(ArchiveWords tile_words, uint32_t first_bit, bool has_bits)
       : words(tile_words) {
     window.start(words, first_bit, has_bits);
     window.position = first_bit;
   }
   __device__ __forceinline__ uint32_t position() const { return window.position; }
-  __device__ __forceinline__ uint32_t prefix() const {
-    return window.window() >> (32 - SZG_LEVELS_CODE_BITS);
+  __device__ __forceinline__ uint32_t entry(const uint32_t *table) const {
+    return table[window.window() >> (32 - SZG_LEVELS_CODE_BITS)];
   }
   __device__ __forceinline__ void skip(uint32_t count) { /* up to 32 */
     window.go_to(words, window.position + count, 32);
@@ -50,7 +96,7 @@ template <class Code>
 struct LaneDecoder {
   static constexpr bool kIsWide = sizeof(Code) == 8;
   const szg_tokens_tables_cuda &tables;
-  LaneBits bits;
+  TokenBits bits;
   bool is_bad;
 
   /* The code of a rare entry, whose own bits are taken. */
@@ -67,7 +113,7 @@ struct LaneDecoder {
   }
 
   __device__ __forceinline__ int64_t take_value() {
-    uint32_t const entry = tables.values[bits.prefix()];
+    uint32_t const entry = bits.entry(tables.values);
     bits.skip(entry & SZG_TOKENS_LENGTH);
     if (!(entry & SZG_TOKENS_RARE)) return (int32_t)entry >> 16;
     return take_rare(entry);
@@ -86,36 +132,19 @@ struct LaneDecoder {
   __device__ void take_pairs(Code *codes, uint64_t existing) {
     for (uint64_t left = szg_pairs_of_places(existing); left; left &= left - 1) {
       uint32_t const i = (uint32_t)__ffsll((long long)left) - 1;
-      uint32_t const entry = tables.others[bits.prefix()];
-      bits.skip(entry & SZG_TOKENS_LENGTH);
-      int64_t a = (int8_t)(entry >> 16), b = (int8_t)(entry >> 24);
-      if (entry & SZG_TOKENS_RARE) {
-        is_bad |= entry >> 16 == SZG_TOKENS_NO_SYMBOL;
-        a = take_value();
-        b = take_value();
-      }
-      is_bad |= (a != 0 && !(existing >> i & 1)) || (b != 0 && !(existing >> i >> 1 & 1));
-      set(codes, i, a);
-      set(codes, i + 1, b);
+      auto const pair = take_pair<int64_t>(bits, bits.entry(tables.others), &is_bad,
+                                           [this] { return take_value(); });
+      is_bad |= (pair.a != 0 && !(existing >> i & 1)) || (pair.b != 0 && !(existing >> i >> 1 & 1));
+      set(codes, i, pair.a);
+      set(codes, i + 1, pair.b);
     }
   }
 
   /* The places with codes other than 0. */
   __device__ uint64_t take_places() {
-    uint32_t entry = tables.others[bits.prefix()] & 0xFFFF;
-    bits.skip(entry & SZG_TOKENS_LENGTH);
-    is_bad |= entry == 0;
-    uint32_t octets = entry >> 4;
-    if (octets == SZG_LEVELS_OCTET_ESCAPE) octets = bits.take(8);
     uint64_t places = 0;
-    for (; octets; octets &= octets - 1) {
-      entry = tables.others[bits.prefix()] >> 16;
-      bits.skip(entry & SZG_TOKENS_LENGTH);
-      uint64_t mask = entry >> 4;
-      if (mask == SZG_LEVELS_MASK_ESCAPE) mask = bits.take(8);
-      is_bad |= entry == 0 || mask == 0;
-      places |= mask << 8 * (__ffs((int)octets) - 1);
-    }
+    for (uint32_t octets = take_octets(bits, tables.others, &is_bad); octets; octets &= octets - 1)
+      places |= (uint64_t)take_mask(bits, tables.others, &is_bad) << 8 * (__ffs((int)octets) - 1);
     return places;
   }
 
@@ -132,45 +161,6 @@ struct LaneDecoder {
 
 /* ---- a tile ---- */
 
-/* Where this lane has its bits. */
-struct LaneRange {
-  uint32_t first, end;
-  bool is_live, is_sound; /* is_sound: the tile's head is, and so are its last bits */
-};
-
-/* `count` bits, up to 25, from bit `at` of a tile. */
-__device__ __forceinline__ uint32_t bits_at(const ArchiveWords &words, uint32_t at,
-                                            uint32_t count) {
-  if (count == 0) return 0;
-  return bits_from(words.at(at / 32, 1), words.at(at / 32, 0), at) >> (32 - count);
-}
-
-/* The whole warp calls. */
-__device__ __forceinline__ LaneRange read_tile_head(const szg_tokens_shape &shape,
-                                                    const ArchiveWords &words) {
-  uint32_t const lane = threadIdx.x % 32, lane_count = szg_tokens_lane_count(&shape);
-  uint32_t at = SZG_LEVELS_HEAD_BITS;
-  uint32_t const least = bits_at(words, 0, SZG_LEVELS_LEAST_BITS);
-  uint32_t const width = bits_at(words, SZG_LEVELS_LEAST_BITS, SZG_LEVELS_WIDTH_BITS);
-  bool const has_mask = bits_at(words, at - 1, 1) != 0;
-  uint32_t const mask = __brev(bits_from(words.at(at / 32, 1), words.at(at / 32, 0), at));
-  uint32_t const live = (has_mask ? mask : kAllLanes) & kAllLanes >> (32 - lane_count);
-  LaneRange range = {0, 0, false, false};
-  if (width > SZG_LEVELS_LEAST_BITS || live == 0) return range; /* the whole warp */
-  if (has_mask) at += lane_count;
-  range.is_live = live >> lane & 1;
-  uint32_t const own_bits =
-      range.is_live ? least + bits_at(words, at + rank_among(live, lane) * width, width) : 0;
-  at += (uint32_t)__popc((int)live) * width;
-  range.end = at + sum_to_lane(own_bits, lane);
-  range.first = range.end - own_bits;
-  uint32_t const all_bits = __shfl_sync(kAllLanes, range.end, 31);
-  bool const is_empty = __any_sync(kAllLanes, range.is_live && own_bits == 0);
-  if (is_empty || (all_bits + 31) / 32 != words.end) return range;
-  range.is_sound = all_bits % 32 == 0 || words.at(all_bits / 32, 0) << all_bits % 32 == 0;
-  return range;
-}
-
 /* Decodes this lane's groups. existing: by group; NULL: all places exist. Returns whether its bits
  * are valid. */
 template <class Code>
@@ -179,7 +169,7 @@ __device__ bool decode_lane(const szg_tokens_shape &shape, uint32_t mode,
                             const LaneRange &range, const uint64_t *existing, Code *codes) {
   uint32_t const lane = threadIdx.x % 32, g = shape.lane_groups_log2;
   uint32_t const end = min((lane + 1) << g, shape.group_count);
-  LaneDecoder<Code> decoder = {tables, LaneBits(words, range.first, true), false};
+  LaneDecoder<Code> decoder = {tables, TokenBits(words, range.first, true), false};
   for (uint32_t group = lane << g; group < end; group++) {
     uint64_t const places = existing ? existing[group] : UINT64_MAX;
     Code *const group_codes = codes + group * kGroupPlaces;
@@ -233,10 +223,10 @@ __device__ bool decode_tile(const szg_tokens_input_cuda &input, uint64_t tile_in
     uint64_t const places = existing_places(input.tiles, tile, i);
     if (threadIdx.x % 32 == 0) existing[i] = places;
   }
-  LaneRange const range = read_tile_head(shape, words);
+  LaneRange const range = read_head(szg_tokens_head_form(&shape), words);
   __syncwarp(); /* codes are 0, and it is known which places exist */
   bool is_sound = range.is_sound;
-  if (is_sound && range.is_live)
+  if (is_sound && range.is_live())
     is_sound = decode_lane(shape, input.opened->mode, tables, words, range,
                            tile.is_full ? nullptr : existing, codes);
   return __all_sync(kAllLanes, is_sound); /* codes are there */

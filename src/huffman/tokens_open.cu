@@ -16,15 +16,15 @@
 namespace szg {
 namespace {
 
-struct OpenPolicy {
+struct TokensOpenPolicy {
   static constexpr uint32_t kThreads = BooksPolicy::kThreads;
   static constexpr uint32_t kThreadEntries = 2;
   static constexpr uint32_t kTableBlocks = SZG_TOKENS_ENTRIES / (kThreads * kThreadEntries);
   static_assert(SZG_TOKENS_ENTRIES % (kThreads * kThreadEntries) == 0, "whole blocks");
 };
-typedef TileWords<OpenPolicy::kThreads> Words;
+typedef TileWords<TokensOpenPolicy::kThreads> Words;
 
-struct OpenJob {
+struct TokensOpenJob {
   szg_tokens_input_cuda inputs[SZG_TOKENS_MOST_STAGES];
   szg_verdict *verdict;
 };
@@ -110,9 +110,10 @@ __device__ void open_tables(const szg_tokens_input_cuda &input, uint32_t part,
     bool const are_books = read_books(head.mode, head.book_bytes, word, &memory);
     is_sound &= are_books;
     if (are_books)
-      set_entries(head.mode, memory,
-                  (part * OpenPolicy::kThreads + threadIdx.x) * OpenPolicy::kThreadEntries,
-                  &input.opened->tables);
+      set_entries(
+          head.mode, memory,
+          (part * TokensOpenPolicy::kThreads + threadIdx.x) * TokensOpenPolicy::kThreadEntries,
+          &input.opened->tables);
   }
   if (part == 0 && threadIdx.x == 0) set_opened(input, head, is_sound, verdict);
 }
@@ -129,8 +130,8 @@ __device__ void place_tiles(const szg_tokens_input_cuda &input, uint32_t share,
     Words::Job const places = {sizes_of(input, head), input.first_words, tile_count};
     Words::place_and_check(places, share, share_count, head.word_count, verdict, &memory);
   }
-  uint64_t const step = (uint64_t)share_count * OpenPolicy::kThreads;
-  for (uint64_t t = (uint64_t)share * OpenPolicy::kThreads + threadIdx.x; t <= tile_count;
+  uint64_t const step = (uint64_t)share_count * TokensOpenPolicy::kThreads;
+  for (uint64_t t = (uint64_t)share * TokensOpenPolicy::kThreads + threadIdx.x; t <= tile_count;
        t += step) {
     if (t < tile_count) input.sizes[t] = head.is_coded ? sizes_of(input, head)[t] : (uint16_t)0;
     if (!head.is_coded) input.first_words[t] = 0;
@@ -139,10 +140,10 @@ __device__ void place_tiles(const szg_tokens_input_cuda &input, uint32_t share,
 
 /* ---- opening ---- */
 
-__global__ void __launch_bounds__(OpenPolicy::kThreads)
-    tokens_open_kernel(const __grid_constant__ OpenJob job) {
+__global__ void __launch_bounds__(TokensOpenPolicy::kThreads)
+    tokens_open_kernel(const __grid_constant__ TokensOpenJob job) {
   const szg_tokens_input_cuda &input = job.inputs[blockIdx.y];
-  uint32_t const share_count = gridDim.x - OpenPolicy::kTableBlocks;
+  uint32_t const share_count = gridDim.x - TokensOpenPolicy::kTableBlocks;
   if (blockIdx.x < share_count)
     place_tiles(input, blockIdx.x, share_count, job.verdict);
   else
@@ -164,7 +165,7 @@ void szg_tokens_input_carve_cuda(szg_arena *arena, uint64_t tile_count,
 
 szgpu_status szg_tokens_open_cuda(const szg_tokens_input_cuda *inputs, uint32_t input_count,
                                   szg_verdict *verdict, struct CUstream_st *stream) {
-  szg::OpenJob job = {};
+  szg::TokensOpenJob job = {};
   uint64_t most_tiles = 0;
   assert(input_count > 0 && input_count <= SZG_TOKENS_MOST_STAGES);
   for (uint32_t i = 0; i < input_count; i++) {
@@ -172,7 +173,8 @@ szgpu_status szg_tokens_open_cuda(const szg_tokens_input_cuda *inputs, uint32_t 
     if (inputs[i].tiles.tile_count > most_tiles) most_tiles = inputs[i].tiles.tile_count;
   }
   job.verdict = verdict;
-  dim3 const blocks(szg::Words::blocks(most_tiles) + szg::OpenPolicy::kTableBlocks, input_count);
-  szg::tokens_open_kernel<<<blocks, szg::OpenPolicy::kThreads, 0, stream>>>(job);
+  dim3 const blocks(szg::Words::blocks(most_tiles) + szg::TokensOpenPolicy::kTableBlocks,
+                    input_count);
+  szg::tokens_open_kernel<<<blocks, szg::TokensOpenPolicy::kThreads, 0, stream>>>(job);
   return szg_launched();
 }

@@ -5,7 +5,6 @@
 #define SZG_TOKENS_PLACES_H
 
 #include "core/dispatch.h"
-#include "core/lane_head.h"
 #include "huffman/tokens.h"
 #include "huffman/tokens_core.h"
 
@@ -26,11 +25,6 @@ static inline size_t szg_code_bytes(bool is_wide) {
 
 static inline uint64_t szg_existing_of(const uint64_t *existing, uint32_t group) {
   return existing ? existing[group] : UINT64_MAX;
-}
-
-static inline szg_head_form szg_tokens_head_form(const szg_tokens_shape *shape) {
-  return (szg_head_form){SZG_LEVELS_LEAST_BITS, SZG_LEVELS_WIDTH_BITS,
-                         szg_tokens_lane_count(shape)};
 }
 
 /* Sets a bit for each place with a nonzero code. */

@@ -11,15 +11,18 @@
 #include <cub/block/block_scan.cuh>
 
 #include "core/warp.cuh"
-#include "huffman/tokens_codes.cuh"
+#include "huffman/canonical.cuh"
+#include "huffman/tokens_books_core.h"
 #include "huffman/tokens_cuda.h"
 
 namespace szg {
 namespace {
 
 struct TablesPolicy {
-  static constexpr uint32_t kThreads = TokensCodesPolicy::kThreads;
+  static constexpr uint32_t kThreads = 288;
+  static constexpr uint32_t kWarps = kThreads / 32;
 };
+static_assert(SZG_TOKENS_MOST_SYMBOLS <= TablesPolicy::kThreads, "a thread a symbol");
 
 constexpr uint32_t kFrontWords = SZG_TOKENS_FRONT_MOST_BYTES / 4;
 constexpr uint32_t kHeadUnits = 2 * SZG_TOKENS_HEAD_BYTES;
@@ -37,7 +40,7 @@ struct BooksJob {
 };
 
 struct EntriesMemory {
-  TokensCodes codes;
+  CodeStrips<TablesPolicy::kWarps, SZG_LEVELS_CODE_BITS> codes;
   uint32_t entries[SZG_TOKENS_MOST_SYMBOLS];
 };
 
@@ -52,13 +55,11 @@ struct FrontMemory {
 
 /* Makes the entries of a book. The whole block calls. */
 __device__ void find_entries(const uint8_t *lengths, uint32_t symbol_count, EntriesMemory *memory) {
-  uint32_t const s = threadIdx.x;
-  uint32_t const rank = lay_out_token_codes(lengths, symbol_count, &memory->codes);
-  if (s < symbol_count) {
-    uint32_t const length = lengths[s];
-    uint32_t const code = length ? memory->codes.first_codes[length] + rank : 0;
-    memory->entries[s] = length ? code << (32 - length) | length : 0;
-  }
+  uint32_t const s = threadIdx.x, length = s < symbol_count ? lengths[s] : 0;
+  memory->codes.find<TablesPolicy::kThreads>([=](uint32_t) { return length; });
+  uint32_t const rank = memory->codes.rank_in_length(s / 32, length);
+  uint32_t const code = length ? memory->codes.layout.first_code(length) + rank : 0;
+  if (s < symbol_count) memory->entries[s] = length ? code << (32 - length) | length : 0;
   __syncthreads(); /* entries are complete */
 }
 

@@ -22,9 +22,8 @@ struct TokensTile {
 };
 
 __device__ inline TokensTile tokens_tile_at(const szg_tokens_tiles &tiles, uint64_t t) {
-  uint64_t const x = t % tiles.x_tiles * tiles.tile_x;
-  uint64_t const y = t / tiles.x_tiles % tiles.y_tiles * tiles.tile_y;
-  uint64_t const z = t / (tiles.x_tiles * tiles.y_tiles) % tiles.z_tiles * tiles.tile_z;
+  szg_tile_number const at = szg_tile_number_of(t, tiles.z_tiles, tiles.y_tiles, tiles.x_tiles);
+  uint64_t const x = at.x * tiles.tile_x, y = at.y * tiles.tile_y, z = at.z * tiles.tile_z;
   TokensTile tile;
   tile.x_extent = (uint32_t)szg_lesser_u64(tiles.tile_x, tiles.x_extent - x);
   tile.y_extent = (uint32_t)szg_lesser_u64(tiles.tile_y, tiles.y_extent - y);

@@ -170,7 +170,7 @@ __device__ MarkWords mark_tile(const MarkedFrame<Rule> &frame, const TileView &v
 /* ---- exact and fill values written over the restored ones ---- */
 
 template <class Bits>
-struct Window { /* the wanted values of the frame */
+struct FrameWindow { /* the wanted values of the frame */
   Bits *values;
   uint64_t first_value, value_count;
 
@@ -199,7 +199,7 @@ __device__ szg_tile_place share_of(const szg_outlier_input_cuda &input, uint64_t
 /* Returns false, for the whole block, if the mask is bad or marks another number of values. */
 template <class Bits>
 __device__ bool apply_exact(const szg_outlier_input_cuda &input, const TileView &view,
-                            uint64_t tile_index, const Window<Bits> &window,
+                            uint64_t tile_index, const FrameWindow<Bits> &window,
                             szg::MaskStorage &storage) {
   szg_tile_place const share = share_of(input, tile_index);
   uint32_t const mask_bytes = (uint32_t)share.exact_mask;
@@ -220,7 +220,7 @@ __device__ bool apply_exact(const szg_outlier_input_cuda &input, const TileView 
 /* Returns false, for the whole block, if the mask is bad. */
 template <class Bits>
 __device__ bool apply_fill(const szg_outlier_input_cuda &input, const TileView &view,
-                           uint64_t tile_index, const Window<Bits> &window,
+                           uint64_t tile_index, const FrameWindow<Bits> &window,
                            szg::MaskStorage &storage) {
   uint32_t const mask_bytes = (uint32_t)share_of(input, tile_index).fill_mask;
   if (mask_bytes == 0) return true;
@@ -294,7 +294,7 @@ __global__ void __launch_bounds__(OutlierPolicy::kThreads)
 
 template <class Bits>
 __global__ void __launch_bounds__(OutlierPolicy::kThreads)
-    outliers_apply_kernel(szg_outlier_input_cuda input, szg_grid grid, Window<Bits> window,
+    outliers_apply_kernel(szg_outlier_input_cuda input, szg_grid grid, FrameWindow<Bits> window,
                           szg_verdict *verdict) {
   __shared__ szg::MaskStorage storage;
   __shared__ TileView view;
@@ -386,7 +386,7 @@ static szgpu_status apply(const szg_outlier_input_cuda *input, void *values, uin
                           uint64_t value_count, szg_verdict *verdict, cudaStream_t stream) {
   unsigned block_count = 0;
   SZG_TRY(count_blocks(input->grid, &block_count));
-  Window<Bits> const window = {(Bits *)values, first_value, value_count};
+  FrameWindow<Bits> const window = {(Bits *)values, first_value, value_count};
   outliers_apply_kernel<Bits>
       <<<block_count, OutlierPolicy::kThreads, 0, stream>>>(*input, *input->grid, window, verdict);
   return szg_launched();

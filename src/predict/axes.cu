@@ -68,12 +68,6 @@ __device__ szg_set_sums merged(const szg_set_sums &a, const szg_set_sums &b) {
           a.large_bits + b.large_bits};
 }
 
-struct MergeCounts {
-  __device__ szg_count_sums operator()(const szg_count_sums &a, const szg_count_sums &b) const {
-    return szg_sums_merged(a, b);
-  }
-};
-
 /* Whether a radius larger than the least could gain anything. */
 __device__ bool has_large(const ChoiceWork *work, uint32_t axes) {
   return work->sets[axes].large.total > 0;
@@ -158,7 +152,7 @@ __device__ __forceinline__ void count_classes(const szg_quantizer &quantizer, co
   for (uint32_t step = 0; step < Memory::kSteps; step++) {
     uint32_t const index = index_of_step(step), in_tile = part.first + index;
     if (in_tile < part.counted || in_tile >= part.end) continue;
-    Neighbours<A> const neighbours(tile, &memory.points[index], places[step]);
+    PointNeighbours<A> const neighbours(tile, &memory.points[index], places[step]);
 #pragma unroll
     for (uint32_t axes = 1; axes <= kSets; axes++)
       if (axes <= set_count)
@@ -217,7 +211,7 @@ __global__ void __launch_bounds__(ChoicePolicy::kThreads, ChoicePolicy::kBlocks)
     uint32_t const index = index_of_step(step), in_tile = part.first + index;
     int64_t delta = 0;
     if (in_tile >= part.counted && in_tile < part.end)
-      delta = Neighbours<A>(tile, &memory.points[index], places[step]).delta_along(axes);
+      delta = PointNeighbours<A>(tile, &memory.points[index], places[step]).delta_along(axes);
     bool const is_reached = delta > -SZG_MAX_RADIUS && delta < SZG_MAX_RADIUS;
     bool const is_large = delta <= -SZG_COST_RADIUS || delta >= SZG_COST_RADIUS;
     count_large(is_large && is_reached, (uint32_t)(delta + SZG_MAX_RADIUS), work->deltas);

@@ -114,12 +114,12 @@ __device__ void take_points(const szg_quantizer &k, const szg_tile &tile, const 
 /* A value's point and those before it: points[axes] is one step back along each of the axes; 0 if
  * that is outside the tile. */
 template <class A>
-struct Neighbours {
+struct PointNeighbours {
   typedef typename A::Unsigned Unsigned;
   Unsigned points[SZG_AXES_ALL + 1];
   uint32_t inside; /* axes along which there is a point before */
 
-  __device__ Neighbours(const szg_tile &tile, const typename A::Point *here, const Place &at) {
+  __device__ PointNeighbours(const szg_tile &tile, const typename A::Point *here, const Place &at) {
     inside =
         (at.x > 0 ? SZG_AXIS_X : 0) | (at.y > 0 ? SZG_AXIS_Y : 0) | (at.z > 0 ? SZG_AXIS_Z : 0);
 #pragma unroll

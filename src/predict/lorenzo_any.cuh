@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * A warp walks its tile in rows of 32 values and loads eight rows together to keep memory busy.
- * Neighbours along x are a shuffle away, those along y and z are in registers.
+ * RowNeighbours along x are a shuffle away, those along y and z are in registers.
  */
 #ifndef SZG_LORENZO_ANY_CUH
 #define SZG_LORENZO_ANY_CUH
@@ -90,19 +90,20 @@ __device__ Unsigned x_difference(Unsigned value, Unsigned before, uint32_t lane)
 /* Lattice points that a row's differences need: its own, and those in the row before (up), the
  * plane before (back), and the row before in that plane. The same for the point before lane 0. */
 template <class Unsigned>
-struct Neighbours {
+struct RowNeighbours {
   Unsigned here, up, back, up_back;
 };
 
 template <class Unsigned>
-__device__ Unsigned yz_difference(const Neighbours<Unsigned> &n, bool along_y, bool along_z) {
+__device__ Unsigned yz_difference(const RowNeighbours<Unsigned> &n, bool along_y, bool along_z) {
   return n.here - (along_y ? n.up : 0) - (along_z ? n.back : 0) +
          (along_y && along_z ? n.up_back : 0);
 }
 
 template <class Unsigned>
-__device__ Unsigned row_deltas(const Neighbours<Unsigned> &row, const Neighbours<Unsigned> &before,
-                               const Axes &axes, const Slot &at, uint32_t lane) {
+__device__ Unsigned row_deltas(const RowNeighbours<Unsigned> &row,
+                               const RowNeighbours<Unsigned> &before, const Axes &axes,
+                               const Slot &at, uint32_t lane) {
   Unsigned const full = yz_difference(row, true, true);
   Unsigned const full_before = yz_difference(before, true, true);
   if (axes.is_all) return x_difference(full, full_before, lane);
@@ -149,7 +150,7 @@ __device__ __forceinline__ bool walk_deltas(const szg_quantizer &k, const Walk<k
       Unsigned const here =
           (Unsigned)row_points<A>(k, loaded[s], has_value, (typename A::Point)last, &is_marked);
       has_marks |= is_marked;
-      Neighbours<Unsigned> row = {here, 0, 0, 0}, before = {last, 0, 0, 0};
+      RowNeighbours<Unsigned> row = {here, 0, 0, 0}, before = {last, 0, 0, 0};
       if (kDims == 3) {
         row = {here, up, held[s], up_back};
         up = here;

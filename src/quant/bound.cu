@@ -22,7 +22,7 @@ struct RangePolicy {
 };
 
 /* The sample is 1/64 of the values, lines of 128 bytes: latency counts, not bandwidth. */
-struct SamplePolicy {
+struct BoundSamplePolicy {
   static constexpr int kThreads = 256;
   static constexpr int kRunsInFlight = 8;
   static constexpr int kBlocksPerMultiprocessor = 4;
@@ -149,24 +149,25 @@ __global__ void __launch_bounds__(RangePolicy::kThreads, RangePolicy::kBlocksPer
 
 /* Grid: persistent. A warp takes a run of the sample, a lane a value of it. */
 template <class Pass>
-__global__ void __launch_bounds__(SamplePolicy::kThreads)
+__global__ void __launch_bounds__(BoundSamplePolicy::kThreads)
     runs_reduce_kernel(const typename Pass::Format::Bits *values, uint64_t span_count, Pass pass,
                        RangeWork *work, RangeResult *result) {
-  constexpr uint64_t warps_of_block = SamplePolicy::kThreads / 32;
+  constexpr uint64_t warps_of_block = BoundSamplePolicy::kThreads / 32;
   uint64_t const warp = blockIdx.x * warps_of_block + threadIdx.x / 32;
   uint64_t const warps = gridDim.x * warps_of_block;
   typename Pass::Found found = Pass::nothing();
-  for (uint64_t first = warp; first < span_count; first += SamplePolicy::kRunsInFlight * warps) {
-    typename Pass::Format::Bits bits[SamplePolicy::kRunsInFlight];
+  for (uint64_t first = warp; first < span_count;
+       first += BoundSamplePolicy::kRunsInFlight * warps) {
+    typename Pass::Format::Bits bits[BoundSamplePolicy::kRunsInFlight];
 #pragma unroll
-    for (int i = 0; i < SamplePolicy::kRunsInFlight; i++) {
+    for (int i = 0; i < BoundSamplePolicy::kRunsInFlight; i++) {
       /* beyond the end, the last span once more */
       uint64_t const span = min((unsigned long long)(first + i * warps), span_count - 1ull);
       bits[i] = values[szg_range_run_of(span) + threadIdx.x % 32];
     }
     pass.take(bits, &found);
   }
-  finish_pass<Pass, SamplePolicy::kThreads>(found, work, result);
+  finish_pass<Pass, BoundSamplePolicy::kThreads>(found, work, result);
 }
 static_assert(1 << SZG_RANGE_RUN_LOG2 == 32, "a value for each lane");
 
@@ -193,10 +194,11 @@ szgpu_status run_sample(const szg_value_source_cuda *cuda, Pass pass, RangeFound
   auto *const result = (RangeResult *)cuda->pinned_work;
   unsigned blocks = 0;
   uint64_t const span_count = cuda->source.value_count >> SZG_RANGE_SPAN_LOG2;
-  SZG_TRY(szg_spread_blocks(span_count, SamplePolicy::kThreads / 32 * SamplePolicy::kRunsInFlight,
-                            SamplePolicy::kBlocksPerMultiprocessor, &blocks));
+  SZG_TRY(szg_spread_blocks(span_count,
+                            BoundSamplePolicy::kThreads / 32 * BoundSamplePolicy::kRunsInFlight,
+                            BoundSamplePolicy::kBlocksPerMultiprocessor, &blocks));
   szg_device_expect(&result->told, 1);
-  runs_reduce_kernel<<<blocks, SamplePolicy::kThreads, 0, cuda->device->stream>>>(
+  runs_reduce_kernel<<<blocks, BoundSamplePolicy::kThreads, 0, cuda->device->stream>>>(
       (const typename Pass::Format::Bits *)cuda->source.values, span_count, pass,
       (RangeWork *)cuda->work, result);
   SZG_TRY_LAUNCH();

@@ -118,7 +118,7 @@ struct SurveyLaunch {
   }
 };
 
-struct WidenLaunch {
+struct WidenRangeLaunch {
   ReduceLaunch launch;
   template <class Type>
   szgpu_status run() const {
@@ -126,7 +126,7 @@ struct WidenLaunch {
   }
 };
 
-struct LogLaunch {
+struct LogRangeLaunch {
   ReduceLaunch launch;
   template <class Pair>
   szgpu_status run() const {
@@ -142,8 +142,8 @@ szgpu_status szg_map_extremes_cuda(const szg_map_range_cuda *map, const uint64_t
   const szg_mapping *const mapping = map->mapping;
   szg::ReduceLaunch const launch = {map, named_fill, extremes};
   if (mapping->kind == SZG_MAPPING_LOG)
-    return szg::with_log_pair(mapping->outer, mapping->inner, szg::LogLaunch{launch});
-  return szg::with_narrow_type(mapping->outer, szg::WidenLaunch{launch});
+    return szg::with_log_pair(mapping->outer, mapping->inner, szg::LogRangeLaunch{launch});
+  return szg::with_narrow_type(mapping->outer, szg::WidenRangeLaunch{launch});
 }
 
 szgpu_status szg_map_survey_cuda(const szg_map_range_cuda *map, const szg_survey *survey,

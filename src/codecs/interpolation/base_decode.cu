@@ -102,15 +102,14 @@ __device__ __forceinline__ bool decode_lanes(const BaseDecodeJob &job, const Bas
                                              BaseDecodeMemory *memory) {
   uint32_t const g = front.lane_groups_log2;
   szg_tokens_shape const shape = {kBaseGroups, g, false};
-  LaneRange const range = read_tile_head(shape, head_words);
+  LaneRange const range = read_head(szg_tokens_head_form(&shape), head_words);
   if (!range.is_sound) return false; /* the whole block */
   uint32_t const i = threadIdx.x % 32;
   uint32_t const lane =
       threadIdx.x / 32 * BaseDecodePolicy::kWarpLanes + i % BaseDecodePolicy::kWarpLanes;
   uint32_t const first_bit = __shfl_sync(kAllLanes, range.first, (int)lane);
   uint32_t const end_bit = __shfl_sync(kAllLanes, range.end, (int)lane);
-  bool const is_live = __shfl_sync(kAllLanes, range.is_live ? 1 : 0, (int)lane) != 0;
-  if (i >= BaseDecodePolicy::kWarpLanes || !is_live) return true;
+  if (i >= BaseDecodePolicy::kWarpLanes || first_bit == end_bit) return true;
   BaseLane<Words> own = {memory->tables, extents, {words, first_bit}, false};
   return own.take_groups(front.mode, lane << g, min((lane + 1) << g, kBaseGroups), end_bit,
                          memory->sums);

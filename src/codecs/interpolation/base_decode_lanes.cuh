@@ -50,6 +50,10 @@ static_assert(SZG_LEVELS_DIRECT <= 32, "top has 5 bits");
 
 /* ---- a lane ---- */
 
+__device__ __forceinline__ uint32_t prefix_of(uint32_t window) {
+  return window >> (32 - SZG_LEVELS_CODE_BITS);
+}
+
 /* Bits of a tile from a position on. Words: StagedWords or ArchiveWords. */
 template <class Words>
 struct BaseBits {
@@ -68,6 +72,10 @@ struct BaseBits {
     uint32_t const place = words.place_of(position / 32);
     return bits_from(words.at(place, 1), words.at(place, 0), position);
   }
+  __device__ __forceinline__ uint32_t entry(const uint32_t *table) const {
+    return table[prefix_of(window())];
+  }
+  __device__ __forceinline__ void skip(uint32_t count) { position += count; }
   /* 1 to 32 bits. */
   __device__ __forceinline__ uint32_t take(uint32_t count) {
     uint32_t const bits = window() >> (32 - count);
@@ -75,10 +83,6 @@ struct BaseBits {
     return bits;
   }
 };
-
-__device__ __forceinline__ uint32_t prefix_of(uint32_t window) {
-  return window >> (32 - SZG_LEVELS_CODE_BITS);
-}
 
 /* The next two values, of which only those count that are not rare. */
 struct BaseLook {
@@ -178,46 +182,26 @@ struct BaseLane {
         y += 4;
         continue;
       }
-      uint32_t a = (uint32_t)(int8_t)(first >> 16), b = (uint32_t)(int8_t)(first >> 24);
-      bits.position += first & SZG_TOKENS_LENGTH;
-      if (first & SZG_TOKENS_RARE) {
-        is_bad |= first >> 16 == SZG_TOKENS_NO_SYMBOL;
-        a = take_value();
-        b = take_value();
-      }
-      is_bad |= b != 0 && y + 1 >= rows;
-      at[0] = a;
-      at[kBaseRow] = b;
+      auto const pair = take_pair<uint32_t>(bits, first, &is_bad, [this] { return take_value(); });
+      is_bad |= pair.b != 0 && y + 1 >= rows;
+      at[0] = pair.a;
+      at[kBaseRow] = pair.b;
       y += 2;
     }
   }
 
   /* ---- masks ---- */
 
-  /* Which octets of a group have a code other than 0. */
-  __device__ __forceinline__ uint32_t take_octets() {
-    uint32_t const entry = tables.others[prefix_of(bits.window())] & 0xFFFF;
-    bits.position += entry & SZG_TOKENS_LENGTH;
-    is_bad |= entry == 0;
-    uint32_t const octets = entry >> 4;
-    return octets == SZG_LEVELS_OCTET_ESCAPE ? bits.take(8) : octets;
-  }
-  /* The mask of the octet that is column c. */
-  __device__ __forceinline__ uint64_t take_mask(uint32_t c) {
-    uint32_t const entry = tables.others[prefix_of(bits.window())] >> 16;
-    bits.position += entry & SZG_TOKENS_LENGTH;
-    uint32_t mask = entry >> 4;
-    if (mask == SZG_LEVELS_MASK_ESCAPE) mask = bits.take(8);
-    is_bad |= entry == 0 || mask == 0 || mask >> extents.rows_of(c) != 0;
-    return mask;
-  }
   /* A bit for each place of a group with a code other than 0. */
   __device__ __forceinline__ uint64_t take_places(uint32_t group) {
     uint64_t places = 0;
 #pragma unroll 1
-    for (uint32_t octets = take_octets(); octets; octets &= octets - 1) {
+    for (uint32_t octets = take_octets(bits, tables.others, &is_bad); octets;
+         octets &= octets - 1) {
       auto const octet = (uint32_t)__ffs((int)octets) - 1;
-      places |= take_mask(group * kGroupColumns + octet) << 8 * octet;
+      uint32_t const mask = take_mask(bits, tables.others, &is_bad);
+      is_bad |= mask >> extents.rows_of(group * kGroupColumns + octet) != 0;
+      places |= (uint64_t)mask << 8 * octet;
     }
     return places;
   }

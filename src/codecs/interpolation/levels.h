@@ -84,14 +84,13 @@ typedef struct szg_levels_tile {
 } szg_levels_tile;
 
 SZG_HD szg_levels_tile szg_levels_tile_of(const szg_levels_stage *stage, uint64_t tile_index) {
-  uint64_t const x_tile = tile_index % stage->x_tiles;
-  uint64_t const y_tile = tile_index / stage->x_tiles % stage->y_tiles;
-  uint64_t const z_tile = tile_index / (stage->x_tiles * stage->y_tiles) % stage->z_tiles;
+  szg_tile_number const at =
+      szg_tile_number_of(tile_index, stage->z_tiles, stage->y_tiles, stage->x_tiles);
   szg_levels_tile tile;
-  tile.x = x_tile * stage->tile_x;
-  tile.y = y_tile * stage->tile_y;
-  tile.z = z_tile * stage->tile_z;
-  tile.box = tile_index / (stage->x_tiles * stage->y_tiles * stage->z_tiles);
+  tile.x = at.x * stage->tile_x;
+  tile.y = at.y * stage->tile_y;
+  tile.z = at.z * stage->tile_z;
+  tile.box = at.batch;
   tile.x_extent = (uint32_t)szg_lesser_u64(stage->tile_x, stage->x_extent - tile.x);
   tile.y_extent = (uint32_t)szg_lesser_u64(stage->tile_y, stage->y_extent - tile.y);
   tile.z_extent = (uint32_t)szg_lesser_u64(stage->tile_z, stage->z_extent - tile.z);

@@ -21,16 +21,16 @@ constexpr uint32_t kStageWords = kDecodeSlots * kMarchPlaneWords;
 static_assert(kCodeWords >= kOverrunWords, "lanes may read behind the staged words");
 static_assert(kStageWords * 4 >= SZG_TOKENS_MOST_GROUPS * sizeof(uint64_t), "general form's place");
 
-struct WarpMemory {
+struct LevelsWarpMemory {
   uint32_t stage[kStageWords]; /* words of the tile, then planes of the coarser grid */
   uint32_t codes[kCodeWords];
   WarpNotes notes;
 };
-static_assert(sizeof(WarpMemory) % 16 == 0 && kStageWords % 4 == 0, "16 bytes at once");
+static_assert(sizeof(LevelsWarpMemory) % 16 == 0 && kStageWords % 4 == 0, "16 bytes at once");
 
-struct BlockMemory {
+struct LevelsDecodeMemory {
   szg_tokens_tables_cuda tables;
-  WarpMemory warps[1]; /* as many as the block has */
+  LevelsWarpMemory warps[1]; /* as many as the block has */
 };
 
 /* ---- a tile ---- */
@@ -41,11 +41,12 @@ template <uint32_t kCodeBytes>
 __device__ __forceinline__ bool decode_short(const LevelsDecodeJob &job,
                                              const szg_tokens_tables_cuda &tables,
                                              const WarpTile &tile, uint64_t tile_index,
-                                             uint32_t next, WarpMemory *memory) {
+                                             uint32_t next, LevelsWarpMemory *memory) {
   constexpr uint32_t kGroups = SZG_TOKENS_MOST_GROUPS / kCodeBytes;
   const szg_tokens_opened_cuda &opened = *job.input.opened;
   uint32_t const lane = threadIdx.x % 32;
   szg_tokens_shape const shape = {kGroups, opened.lane_groups_log2, false};
+  szg_head_form const form = szg_tokens_head_form(&shape);
   ArchiveWords words = {nullptr, 0};
   bool const has_words = !opened.is_coded || words_of_tile(job.input, tile_index, &words);
   if (lane == 0) memory->notes.next = next; /* waited for by now */
@@ -67,15 +68,15 @@ __device__ __forceinline__ bool decode_short(const LevelsDecodeJob &job,
   if (words.end == 0) return true;
   bool is_decoded;
   if (is_staged) {
-    LaneRange const range = read_tile_head(shape, ArchiveWords{memory->stage, words.end});
+    LaneRange const range = read_head(form, ArchiveWords{memory->stage, words.end});
     is_decoded = range.is_sound;
-    if (range.is_sound && range.is_live)
+    if (range.is_sound && range.is_live())
       is_decoded =
           decode_short_lane<kCodeBytes>(opened, tables, memory->stage, range, tile, memory->codes);
   } else {
-    LaneRange const range = read_tile_head(shape, words);
+    LaneRange const range = read_head(form, words);
     is_decoded = range.is_sound;
-    if (range.is_sound && range.is_live)
+    if (range.is_sound && range.is_live())
       is_decoded =
           decode_short_lane<kCodeBytes>(opened, tables, words.words, range, tile, memory->codes);
   }
@@ -86,7 +87,7 @@ __device__ __forceinline__ bool decode_short(const LevelsDecodeJob &job,
 /* Its codes to a slot. The whole warp calls. */
 __device__ __noinline__ void decode_to_slot(const LevelsDecodeJob &job,
                                             const szg_tokens_tables_cuda &tables,
-                                            uint64_t tile_index, WarpMemory *memory,
+                                            uint64_t tile_index, LevelsWarpMemory *memory,
                                             int32_t *slot) {
   __syncwarp(); /* the codes before are no longer needed */
   bool const is_sound = decode_tile(job.input, tile_index, tables, (uint64_t *)memory->stage, slot);
@@ -98,7 +99,7 @@ __device__ __noinline__ void decode_to_slot(const LevelsDecodeJob &job,
  * calls all of these. */
 template <uint32_t kCodeBytes, bool kIsPlain, class Target>
 __device__ __forceinline__ void restore_inner(const LevelsDecodeJob &job, const WarpTile &tile,
-                                              uint32_t unit, WarpMemory *memory) {
+                                              uint32_t unit, LevelsWarpMemory *memory) {
   Target const target(job, tile);
   DecodeStep<kCodeBytes, Target, true> step(target, memory->codes, unit);
   FullMarch<kIsPlain, decltype(step)> march(job.level, tile, job.coarse, memory->stage, step);
@@ -111,7 +112,7 @@ __device__ __forceinline__ void restore_inner(const LevelsDecodeJob &job, const 
 /* Any tile that is wanted as a whole and has its codes in shared memory. */
 template <uint32_t kCodeBytes, bool kIsPlain, class Target>
 __device__ __noinline__ void restore_edge(const LevelsDecodeJob &job, const WarpTile &tile,
-                                          uint32_t unit, WarpMemory *memory) {
+                                          uint32_t unit, LevelsWarpMemory *memory) {
   EdgeTarget<Target, true> const target(job, tile);
   DecodeStep<kCodeBytes, decltype(target), false> step(target, memory->codes, unit);
   EdgeMarch<kIsPlain, decltype(step)>(job.level, tile, job.coarse, memory->stage, step).run(tile);
@@ -119,7 +120,8 @@ __device__ __noinline__ void restore_edge(const LevelsDecodeJob &job, const Warp
 /* Any tile. slot: NULL if the codes are in shared memory. */
 template <uint32_t kCodeBytes, class Target>
 __device__ __noinline__ void restore_any(const LevelsDecodeJob &job, const WarpTile &tile,
-                                         uint32_t unit, const int32_t *slot, WarpMemory *memory) {
+                                         uint32_t unit, const int32_t *slot,
+                                         LevelsWarpMemory *memory) {
   EdgeTarget<Target, false> const target(job, tile);
   AnyDecodeStep<kCodeBytes, decltype(target)> step(target, memory->codes, slot, unit);
   EdgeMarch<false, decltype(step)>(job.level, tile, job.coarse, memory->stage, step).run(tile);
@@ -131,7 +133,7 @@ template <uint32_t kCodeBytes>
 __device__ __forceinline__ int32_t *decode_codes(const LevelsDecodeJob &job,
                                                  const szg_tokens_tables_cuda &tables, uint32_t k,
                                                  uint32_t next, uint32_t slot_index,
-                                                 WarpMemory *memory) {
+                                                 LevelsWarpMemory *memory) {
   const WarpLevel &level = job.level;
   WarpOrder const place(level, k, kCodeBytes == 1);
   WarpTile const tile = level.tile_at(place.layer, place.in_layer, 2 * kTilePairs<kCodeBytes>);
@@ -147,7 +149,7 @@ __device__ __forceinline__ int32_t *decode_codes(const LevelsDecodeJob &job,
 /* The tile that is noted, from its codes. The whole warp calls. */
 template <uint32_t kCodeBytes, bool kIsPlain, class Target>
 __device__ __forceinline__ void restore_tile(const LevelsDecodeJob &job, uint32_t unit,
-                                             const int32_t *slot, WarpMemory *memory) {
+                                             const int32_t *slot, LevelsWarpMemory *memory) {
   const WarpLevel &level = job.level;
   const WarpTile &tile = memory->notes.tile;
   if (slot || !Target(job, tile).takes_all(tile))
@@ -175,7 +177,7 @@ template <uint32_t kCodeBytes, bool kIsPlain, class Target>
 __global__ void __launch_bounds__(kMostWarps * 32, 1)
     levels_decode_kernel(const __grid_constant__ LevelsDecodeJob job) {
   extern __shared__ __align__(16) unsigned char block_memory[];
-  auto *const memory = reinterpret_cast<BlockMemory *>(block_memory);
+  auto *const memory = reinterpret_cast<LevelsDecodeMemory *>(block_memory);
   const szg_tokens_opened_cuda &opened = *job.input.opened;
   uint32_t const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   uint32_t const warp_count = gridDim.x * (blockDim.x / 32);
@@ -185,7 +187,7 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
   uint32_t const unit = opened.unit;
   if (opened.is_coded) load_tables(opened, &memory->tables);
   __syncthreads(); /* the tables are there */
-  WarpMemory *const warps = memory->warps;
+  LevelsWarpMemory *const warps = memory->warps;
   for (uint32_t k = slot; k < tile_count;) {
     uint32_t asked = 0; /* every tile asks once, so the counter is 0 again after the launch */
     if (lane == 0) asked = ask_ahead(&job.input.opened->ticket, tile_count - 1);
@@ -205,10 +207,10 @@ szgpu_status warps_of_block(uint32_t *warps) {
   int most_bytes = 0;
   SZG_TRY(szg_most_shared_bytes(&most_bytes));
   uint32_t const room = (uint32_t)most_bytes - (uint32_t)sizeof(szg_tokens_tables_cuda);
-  *warps = szg_lesser_u64(room / sizeof(WarpMemory), kMostWarps);
+  *warps = szg_lesser_u64(room / sizeof(LevelsWarpMemory), kMostWarps);
   return SZGPU_OK;
 }
-static_assert(sizeof(BlockMemory) <= SZG_LEAST_SHARED_BYTES, "a warp fits on any GPU");
+static_assert(sizeof(LevelsDecodeMemory) <= SZG_LEAST_SHARED_BYTES, "a warp fits on any GPU");
 
 template <uint32_t kCodeBytes, bool kIsPlain, class Target>
 szgpu_status launch(const LevelsDecodeJob &job, uint64_t slot_count, cudaStream_t stream) {
@@ -220,7 +222,7 @@ szgpu_status launch(const LevelsDecodeJob &job, uint64_t slot_count, cudaStream_
   uint64_t const tile_count = job.level.tile_count();
   uint64_t blocks = szg_lesser_u64((uint64_t)multiprocessors, tile_count);
   if (slot_count < tile_count) blocks = szg_lesser_u64(blocks, slot_count / warps);
-  size_t const bytes = sizeof(szg_tokens_tables_cuda) + warps * sizeof(WarpMemory);
+  size_t const bytes = sizeof(szg_tokens_tables_cuda) + warps * sizeof(LevelsWarpMemory);
   SZG_TRY_CUDA(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   kernel<<<(unsigned)blocks, warps * 32, bytes, stream>>>(job);

@@ -57,6 +57,14 @@ struct ShortBits {
     const char *const at = (const char *)words + (position >> 3 & kWordMask);
     return bits_from(((const uint32_t *)at)[1], *(const uint32_t *)at, position);
   }
+  static __device__ __forceinline__ uint32_t entry_of(const uint32_t *table, uint32_t window) {
+    constexpr uint32_t kByteShift = 32 - SZG_LEVELS_CODE_BITS - 2;
+    return *(const uint32_t *)((const char *)table + (window >> kByteShift & ~3u));
+  }
+  __device__ __forceinline__ uint32_t entry(const uint32_t *table) const {
+    return entry_of(table, window());
+  }
+  __device__ __forceinline__ void skip(uint32_t count) { position += count; }
   /* 0 to 31 bits. */
   __device__ __forceinline__ uint32_t take(uint32_t count) {
     uint32_t const bits = window() >> 1 >> (31 - count);
@@ -94,11 +102,6 @@ struct ShortLane {
     return GroupPlaces::of(tile.z_extent, tile.y_extent, tile.x_extent, kLog2, group);
   }
 
-  static __device__ __forceinline__ uint32_t entry_of(const uint32_t *table, uint32_t window) {
-    constexpr uint32_t kByteShift = 32 - SZG_LEVELS_CODE_BITS - 2;
-    return *(const uint32_t *)((const char *)table + (window >> kByteShift & ~3u));
-  }
-
   __device__ __forceinline__ void set(uint32_t *codes, uint32_t place, int32_t code) {
     if (kCodeBytes < 4) has_declined |= (Code)code != code;
     ((Code *)codes)[place] = (Code)code;
@@ -121,7 +124,7 @@ struct ShortLane {
     return (int32_t)(szg_symbol_is_negative(symbol) ? 0 - magnitude : magnitude);
   }
   __device__ __forceinline__ int32_t take_value() {
-    uint32_t const entry = entry_of(tables.values, bits.window());
+    uint32_t const entry = bits.entry(tables.values);
     bits.position += entry & SZG_TOKENS_LENGTH;
     if (!(entry & SZG_TOKENS_RARE)) return (int32_t)entry >> 16;
     return take_rare(entry);
@@ -137,8 +140,8 @@ struct ShortLane {
 #pragma unroll
     for (int k = 0; k < 4; k += 2) {
       uint32_t const window = bits.window();
-      uint32_t const first = entry_of(tables.values, window);
-      uint32_t const second = entry_of(tables.values, bits_after(window, first));
+      uint32_t const first = ShortBits::entry_of(tables.values, window);
+      uint32_t const second = ShortBits::entry_of(tables.values, bits_after(window, first));
       if ((first | second) & SZG_TOKENS_RARE) {
         int32_t const a = take_value(), b = take_value();
         has_declined |= (Code)a != a || (Code)b != b;
@@ -174,27 +177,22 @@ struct ShortLane {
   /* ---- pairs ---- */
 
   /* The pair of an entry whose bits are not taken yet; the second place need not exist. */
-  __device__ __forceinline__ void take_pair(uint32_t *codes, uint32_t place, uint32_t entry,
-                                            bool has_second) {
-    int32_t a = (int8_t)(entry >> 16), b = (int8_t)(entry >> 24);
-    bits.position += entry & SZG_TOKENS_LENGTH;
-    if (entry & SZG_TOKENS_RARE) {
-      has_declined |= entry >> 16 == SZG_TOKENS_NO_SYMBOL;
-      a = take_value();
-      b = take_value();
-    }
-    has_declined |= b != 0 && !has_second;
-    set(codes, place, a);
-    set(codes, place + 1, b);
+  __device__ __forceinline__ void set_pair(uint32_t *codes, uint32_t place, uint32_t entry,
+                                           bool has_second) {
+    auto const pair =
+        take_pair<int32_t>(bits, entry, &has_declined, [this] { return take_value(); });
+    has_declined |= pair.b != 0 && !has_second;
+    set(codes, place, pair.a);
+    set(codes, place + 1, pair.b);
   }
   /* Two pairs, all of whose places exist. */
   __device__ __forceinline__ void take_two_pairs(uint32_t *codes, uint32_t i) {
     uint32_t const window = bits.window();
-    uint32_t const first = entry_of(tables.others, window);
-    uint32_t const second = entry_of(tables.others, bits_after(window, first));
+    uint32_t const first = ShortBits::entry_of(tables.others, window);
+    uint32_t const second = ShortBits::entry_of(tables.others, bits_after(window, first));
     if ((first | second) & SZG_TOKENS_RARE) {
-      take_pair(codes, 4 * i, first, true);
-      take_pair(codes, 4 * i + 2, entry_of(tables.others, bits.window()), true);
+      set_pair(codes, 4 * i, first, true);
+      set_pair(codes, 4 * i + 2, bits.entry(tables.others), true);
       return;
     }
     bits.position += first + second;
@@ -215,7 +213,7 @@ struct ShortLane {
         take_two_pairs(codes, i);
       else
         for (uint32_t k = 0; k < places.rows; k += 2)
-          take_pair(codes, 4 * i + k, entry_of(tables.others, bits.window()), k + 1 < places.rows);
+          set_pair(codes, 4 * i + k, bits.entry(tables.others), k + 1 < places.rows);
     }
   }
 
@@ -223,20 +221,12 @@ struct ShortLane {
 
   /* The places with codes other than 0: of the lower and of the upper half of the group. */
   __device__ __forceinline__ void take_marks(uint32_t *marks) {
-    uint32_t entry = entry_of(tables.others, bits.window()) & 0xFFFF;
-    bits.position += entry & SZG_TOKENS_LENGTH;
-    has_declined |= entry == 0;
-    uint32_t octets = entry >> 4;
-    if (octets == SZG_LEVELS_OCTET_ESCAPE) octets = bits.take(8);
+    uint32_t octets = take_octets(bits, tables.others, &has_declined);
     marks[0] = marks[1] = 0;
     while (octets) {
       uint32_t const shift = 8 * ((uint32_t)__ffs((int)octets) - 1);
       octets &= octets - 1;
-      entry = entry_of(tables.others, bits.window()) >> 16;
-      bits.position += entry & SZG_TOKENS_LENGTH;
-      uint32_t mask = entry >> 4;
-      if (mask == SZG_LEVELS_MASK_ESCAPE) mask = bits.take(8);
-      has_declined |= entry == 0 || mask == 0;
+      uint32_t const mask = take_mask(bits, tables.others, &has_declined);
       if (shift < 32)
         marks[0] |= mask << shift;
       else
@@ -248,7 +238,7 @@ struct ShortLane {
     while (marks) {
       uint32_t const window = bits.window();
       uint32_t const place = first + (uint32_t)__ffs((int)marks) - 1;
-      uint32_t const entry = entry_of(tables.values, window);
+      uint32_t const entry = ShortBits::entry_of(tables.values, window);
       marks &= marks - 1;
       if (entry & SZG_TOKENS_RARE) {
         bits.position += entry & SZG_TOKENS_LENGTH;
@@ -260,7 +250,7 @@ struct ShortLane {
       uint32_t length = entry & SZG_TOKENS_LENGTH;
       ((Code *)codes)[place] = (Code)((int32_t)entry >> 16);
       if (marks) { /* the window has a second one's bits too */
-        uint32_t const second = entry_of(tables.values, bits_after(window, length));
+        uint32_t const second = ShortBits::entry_of(tables.values, bits_after(window, length));
         if (!(second & SZG_TOKENS_RARE)) {
           ((Code *)codes)[first + (uint32_t)__ffs((int)marks) - 1] = (Code)((int32_t)second >> 16);
           marks &= marks - 1;
@@ -301,7 +291,7 @@ struct ShortLane {
 
 /* ---- a tile ---- */
 
-/* Where this lane has its bits, by read_tile_head. */
+/* range: of this lane, by read_head. */
 template <uint32_t kCodeBytes>
 __device__ __forceinline__ bool decode_short_lane(const szg_tokens_opened_cuda &opened,
                                                   const szg_tokens_tables_cuda &tables,

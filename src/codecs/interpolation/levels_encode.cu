@@ -164,7 +164,7 @@ __device__ __noinline__ void encode_slow(const LevelsEncodeJob<A> &job,
 template <class A>
 __device__ __noinline__ void join_far(const LevelsEncodeJob<A> &job, uint32_t tile_index, Share own,
                                       LaneTeam team) {
-  TileLayout const layout(own.bit_count, team);
+  WordsLayout const layout(own.bit_count, team);
   uint32_t *const words = take_words(job, tile_index, layout.word_count);
   if (!words) return;
   join_shares(layout, own, team, GlobalWords{words});
@@ -227,7 +227,7 @@ __device__ __forceinline__ bool encode_tile(const LevelsEncodeJob<A> &job,
     bool const is_full = job.level.template is_full<kBytes>(tile);
     Share const own = encode_region<kBytes>(table, memory, team, extents_of<kBytes>(tile, is_full));
     if (__any_sync(kAllLanes, !own.fits)) return false;
-    TileLayout const layout(own.bit_count, team);
+    WordsLayout const layout(own.bit_count, team);
     word_count = layout.word_count;
     if (word_count > LevelsEncodePolicy<kBytes, A>::kStageWords) {
       join_far(job, tile_index, own, team);
@@ -239,7 +239,7 @@ __device__ __forceinline__ bool encode_tile(const LevelsEncodeJob<A> &job,
     __syncwarp(); /* words are there */
   }
   uint32_t *const words = room.end(word_count);
-  if (words) copy_words(staging, word_count, words);
+  if (words) copy_words<4>(staging, word_count, words);
   __syncwarp(); /* staging is free */
   return true;
 }

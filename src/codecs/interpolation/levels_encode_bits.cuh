@@ -71,7 +71,7 @@ struct OverCodes {
 
 /* A region's bits. Only the low 6 bits of `at` count. */
 template <class Words>
-struct LaneBits {
+struct LevelsBits {
   Words words;
   uint32_t word, at; /* the word at hand */
   uint32_t table;    /* shared address of the LevelsEncodeTable */

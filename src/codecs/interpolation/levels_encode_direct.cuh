@@ -54,7 +54,7 @@ struct DirectTile {
     __syncwarp(); /* groups are there */
   }
   /* Puts the group that this thread has there; number: in the tile. */
-  __device__ __forceinline__ void put_group(uint32_t number, LaneBits<ToGlobal> &bits,
+  __device__ __forceinline__ void put_group(uint32_t number, LevelsBits<ToGlobal> &bits,
                                             uint32_t &any) const {
     uint32_t const group = shared_address(group_of(threadIdx.x % 32));
     if (table.mode == SZG_LEVELS_MODE_MASKS)
@@ -69,7 +69,7 @@ struct DirectTile {
   __device__ __forceinline__ uint32_t put(bool is_live, uint32_t at, uint32_t *words,
                                           uint32_t *any) const {
     uint32_t const lane = threadIdx.x % 32;
-    LaneBits<ToGlobal> bits = {
+    LevelsBits<ToGlobal> bits = {
         {words ? words + at / 32 : nullptr, 0}, 0, at % 32, shared_address(&table)};
 #pragma unroll 1
     for (uint32_t i = 0; i < kCount; i++) {
@@ -98,7 +98,7 @@ __device__ __forceinline__ void encode_direct(const LevelsEncodeTable &table, co
     __syncwarp(); /* lanes go on together */
     if (pass == 1) break;
     uint32_t const bit_count = team.has(any != 0) ? end : 0;
-    TileLayout const layout(bit_count, team);
+    WordsLayout const layout(bit_count, team);
     words = take_words(layout.word_count);
     if (!words || layout.word_count == 0) break;
     layout.begin_words(team, GlobalWords{words});

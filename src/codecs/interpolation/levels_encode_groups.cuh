@@ -73,7 +73,7 @@ struct CodeWords {
   }
 
   template <class Words>
-  __device__ __forceinline__ CodeWords(const LaneBits<Words> &bits, const uint32_t *words)
+  __device__ __forceinline__ CodeWords(const LevelsBits<Words> &bits, const uint32_t *words)
       : slow(0) {
     constexpr uint32_t kTable =
         kIsPairs ? offsetof(LevelsEncodeTable, tops) : offsetof(LevelsEncodeTable, values);
@@ -108,7 +108,7 @@ struct CodeWords {
 /* Codes first to end - 1 of the group, one or two at a time. existing: a bit for each of them. */
 template <uint32_t kCodeBytes, bool kIsPairs, class Words>
 __device__ __forceinline__ bool put_slow(uint32_t group, uint32_t first, uint32_t end,
-                                         uint32_t existing, LaneBits<Words> &bits) {
+                                         uint32_t existing, LevelsBits<Words> &bits) {
 #pragma unroll 1
   for (uint32_t i = first; i < end; i += 2, existing >>= 2) {
     int32_t const a = code_in<kCodeBytes>(group, i), b = code_in<kCodeBytes>(group, i + 1);
@@ -127,7 +127,7 @@ __device__ __forceinline__ bool put_slow(uint32_t group, uint32_t first, uint32_
  * more, are no longer than their codes; others are looked at after the group. */
 template <uint32_t kCodeBytes, bool kIsPairs, class Words>
 __device__ __forceinline__ bool put_codes(uint32_t group, uint32_t number,
-                                          const LevelsExtents &tile, LaneBits<Words> &bits,
+                                          const LevelsExtents &tile, LevelsBits<Words> &bits,
                                           uint32_t &any) {
   typedef CodeWords<kCodeBytes, kIsPairs> Codes;
   constexpr uint32_t kBytes = 4 * Codes::kWords, kLaneBytes = 4 * kCodeBytes;
@@ -166,7 +166,7 @@ __device__ __forceinline__ bool put_codes(uint32_t group, uint32_t number,
 /* Puts groups first to end - 1 of the tile; false: bits overtook codes. memory: the tile's. */
 template <uint32_t kMode, uint32_t kCodeBytes, class Words>
 __device__ __forceinline__ bool put_groups(uint32_t memory, uint32_t first, uint32_t end,
-                                           const LevelsExtents &tile, LaneBits<Words> &bits,
+                                           const LevelsExtents &tile, LevelsBits<Words> &bits,
                                            uint32_t &any) {
   constexpr uint32_t kWords = SZG_LEVELS_GROUP / 4 * kCodeBytes;
   uint32_t group = memory + 4 * LevelsRegions::at(first * kWords), number = first;
@@ -188,7 +188,7 @@ __device__ __forceinline__ bool put_groups(uint32_t memory, uint32_t first, uint
 template <uint32_t kCodeBytes, class Words>
 __device__ __forceinline__ bool put_groups(uint32_t mode, uint32_t memory, uint32_t first,
                                            uint32_t end, const LevelsExtents &tile,
-                                           LaneBits<Words> &bits, uint32_t &any) {
+                                           LevelsBits<Words> &bits, uint32_t &any) {
   if (mode == SZG_LEVELS_MODE_PLAIN)
     return put_groups<SZG_LEVELS_MODE_PLAIN, kCodeBytes>(memory, first, end, tile, bits, any);
   if (mode == SZG_LEVELS_MODE_PAIRS)

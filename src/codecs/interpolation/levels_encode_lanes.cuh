@@ -5,7 +5,7 @@
 #define SZG_LEVELS_ENCODE_LANES_CUH
 
 #include "codecs/interpolation/levels_encode_groups.cuh"
-#include "core/lane_lengths.cuh"
+#include "core/lane_head.cuh"
 #include "core/warp.cuh"
 
 namespace szg {
@@ -55,7 +55,7 @@ __device__ __forceinline__ Share encode_region(const LevelsEncodeTable &table, u
   OwnGroups<4 / kCodeBytes> const groups;
   uint32_t const at = shared_address(memory);
   uint32_t const begin = at + 4 * LevelsRegions::kPitch * (threadIdx.x % 32);
-  LaneBits<OverCodes> bits = {{begin}, 0, 0, shared_address(&table)};
+  LevelsBits<OverCodes> bits = {{begin}, 0, 0, shared_address(&table)};
   uint32_t any = 0;
   bool fits = put_groups<kCodeBytes>(table.mode, at, groups.first, groups.end, tile, bits, any);
   __syncwarp(); /* lanes go on together */
@@ -81,16 +81,6 @@ struct GlobalWords {
   __device__ __forceinline__ void put_or(uint32_t bits) const { atomicOr(words, bits); }
 };
 
-/* ORs `count` bits of a number to bit `at` of words that are 0 there. */
-template <class Words>
-__device__ __forceinline__ void or_number(uint32_t number, uint32_t count, uint32_t at,
-                                          Words words) {
-  if (count == 0) return;
-  uint32_t const bits = number << (32 - count);
-  words.from(at / 32).put_or(bits >> at % 32);
-  if (at % 32 + count > 32) words.from(at / 32 + 1).put_or(bits_in_next_word(bits, at));
-}
-
 /* Copies a share's bits, of which there are some, to bit `at` of words that are 0 where shares
  * meet. */
 template <class Words>
@@ -112,12 +102,12 @@ __device__ __forceinline__ void move_share(const Share &own, uint32_t at, Words 
 }
 
 /* Where a tile's head and shares go, in its words. */
-struct TileLayout {
+struct WordsLayout {
   uint32_t word_count; /* 0: all codes are 0 */
   uint32_t at;         /* of this thread's share */
 
   /* bit_count: of this thread's share. The whole warp calls. */
-  __device__ __forceinline__ TileLayout(uint32_t bit_count, const LaneTeam &team) {
+  __device__ __forceinline__ WordsLayout(uint32_t bit_count, const LaneTeam &team) {
     constexpr uint32_t kLast = LevelsRegions::kCount - 1;
     uint32_t const lane = threadIdx.x % 32, end = sum_to_lane(bit_count, lane);
     uint32_t const lane_end =
@@ -127,14 +117,14 @@ struct TileLayout {
     is_live_leader = lane <= kLast && team.is_leader() && lane_bits > 0;
     uint32_t const live = __ballot_sync(kAllLanes, is_live_leader);
     uint32_t const most = warp_most(is_live_leader ? lane_bits : 0);
-    least = warp_least(is_live_leader ? lane_bits : UINT32_MAX);
-    width = 32 - (uint32_t)__clz((int)(most - least));
-    uint32_t const lane_count = kLast / team.size + 1, live_count = (uint32_t)__popc((int)live);
-    has_mask = live_count != lane_count;
+    uint32_t const least = warp_least(is_live_leader ? lane_bits : UINT32_MAX);
+    uint32_t const width = 32 - (uint32_t)__clz((int)(most - least));
+    szg_head_form const form = form_of(team);
+    uint32_t const live_count = (uint32_t)__popc((int)live);
+    begin = {least, width, live_count != form.lane_count};
     excess = lane_bits - least;
-    uint32_t const excesses = kBegin + (has_mask ? lane_count : 0);
-    excess_at = excesses + rank_among(live, lane) * width;
-    uint32_t const head = excesses + live_count * width;
+    excess_at = szg_head_excess_at(form, begin.has_mask, width, rank_among(live, lane));
+    uint32_t const head = szg_head_excess_at(form, begin.has_mask, width, live_count);
     at = head + end - bit_count;
     word_count = live ? (head + all_bits + 31) / 32 : 0;
   }
@@ -146,44 +136,33 @@ struct TileLayout {
     for (uint32_t i = lane; i < word_count; i += 32) words.from(i).put(0);
     __syncwarp(); /* words are zeros */
     if (word_count == 0) return;
-    if (lane == 0)
-      or_number((least << SZG_LEVELS_WIDTH_BITS | width) << 1 | (has_mask ? 1 : 0), kBegin, 0,
-                words);
+    szg_head_form const form = form_of(team);
+    uint32_t const begin_bits = szg_head_begin_bits(form);
+    auto const or_word = [=](uint32_t i, uint32_t bits) { words.from(i).put_or(bits); };
+    if (lane == 0) or_number(szg_head_begin_number(form, begin), begin_bits, 0, or_word);
     if (!is_live_leader) return;
-    if (has_mask) or_number(1, 1, kBegin + lane / team.size, words);
-    or_number(excess, width, excess_at, words);
+    if (begin.has_mask) or_number(1, 1, begin_bits + lane / team.size, or_word);
+    or_number(excess, begin.width, excess_at, or_word);
   }
 
  private:
-  static constexpr uint32_t kBegin = SZG_LEVELS_HEAD_BITS;
-
-  uint32_t least, width;
+  szg_head_begin begin;
   uint32_t excess, excess_at; /* of a leader's lane */
-  bool has_mask, is_live_leader;
+  bool is_live_leader;
+
+  static __device__ __forceinline__ szg_head_form form_of(const LaneTeam &team) {
+    return {SZG_LEVELS_LEAST_BITS, SZG_LEVELS_WIDTH_BITS,
+            (LevelsRegions::kCount - 1) / team.size + 1};
+  }
 };
 
 /* Puts a tile's words together from shares that fit. The whole warp calls, and synchronizes before
  * it reads. */
 template <class Words>
-__device__ __forceinline__ void join_shares(const TileLayout &layout, const Share &own,
+__device__ __forceinline__ void join_shares(const WordsLayout &layout, const Share &own,
                                             const LaneTeam &team, Words words) {
   layout.begin_words(team, words);
   if (own.bit_count > 0) move_share(own, layout.at, words);
-}
-
-/* Copies words from shared memory. The whole warp calls. */
-__device__ __forceinline__ void copy_words(const uint32_t *from, uint32_t count, uint32_t *to) {
-  uint32_t i = threadIdx.x % 32;
-#pragma unroll 1
-  for (; i + 96 < count; i += 128) {
-    uint32_t words[4];
-#pragma unroll
-    for (uint32_t k = 0; k < 4; k++) words[k] = from[i + 32 * k];
-#pragma unroll
-    for (uint32_t k = 0; k < 4; k++) to[i + 32 * k] = words[k];
-  }
-#pragma unroll 1
-  for (; i < count; i += 32) to[i] = from[i];
 }
 
 } // namespace szg

@@ -131,7 +131,7 @@ __device__ __forceinline__ uint32_t code_and_128(uint32_t address) {
 
 /* The entry of a code from that. */
 template <uint32_t kCodeBytes, class Words>
-__device__ __forceinline__ uint32_t value_entry(const LaneBits<Words> &bits, uint32_t code) {
+__device__ __forceinline__ uint32_t value_entry(const LevelsBits<Words> &bits, uint32_t code) {
   constexpr uint32_t kValues = offsetof(LevelsEncodeTable, values);
   static_assert(offsetof(LevelsEncodeTable, other_values) == kValues + 4 * kLevelsTableEntries, "");
   return bits.template entry_of<kValues>(kCodeBytes == 1 ? code : min(code, kLevelsTableEntries));
@@ -170,8 +170,8 @@ struct NonzeroCodes {
 /* Codes of which one has no entry, or a slow one; on its own, so that the others' instructions stay
  * together. */
 template <class Words>
-__device__ __noinline__ LaneBits<Words> put_rare_values(LaneBits<Words> bits, int32_t a, int32_t b,
-                                                        bool has_two) {
+__device__ __noinline__ LevelsBits<Words> put_rare_values(LevelsBits<Words> bits, int32_t a,
+                                                          int32_t b, bool has_two) {
 #pragma unroll 1
   for (uint32_t count = has_two ? 2 : 1; count > 0; count--, a = b) bits.put_value(a);
   return bits;
@@ -182,7 +182,7 @@ __device__ __noinline__ LaneBits<Words> put_rare_values(LaneBits<Words> bits, in
  * than 16 bits, and none is put that is slow. */
 template <uint32_t kCodeBytes, class Words>
 __device__ __forceinline__ uint32_t put_values(uint32_t group, const GroupMask &mask,
-                                               LaneBits<Words> &bits) {
+                                               LevelsBits<Words> &bits) {
   /* The next codes come while those before are put; the finest level's groups have too few. */
   constexpr bool kIsAhead = kCodeBytes > 1;
   NonzeroCodes<kCodeBytes> codes(group, mask);
@@ -211,7 +211,7 @@ __device__ __forceinline__ uint32_t put_values(uint32_t group, const GroupMask &
 /* Puts a group by its masks; returns the highest bit if its bits overtook its codes. group: the
  * shared address of its codes. any: gets bits if a code is not 0. */
 template <uint32_t kCodeBytes, class Words>
-__device__ __forceinline__ uint32_t put_masks(uint32_t group, LaneBits<Words> &bits,
+__device__ __forceinline__ uint32_t put_masks(uint32_t group, LevelsBits<Words> &bits,
                                               uint32_t &any) {
   constexpr uint32_t kTops = offsetof(LevelsEncodeTable, tops);
   constexpr uint32_t kMasks = offsetof(LevelsEncodeTable, masks);

@@ -33,10 +33,9 @@ struct LevelsTiles {
   /* The number in the stage. */
   __device__ uint64_t in_stage(const szg_levels_stage &stage, uint64_t number) const {
     if (is_whole) return number;
-    uint64_t const row = number / x_tiles, layer = row / y_tiles, b = layer / z_tiles;
-    uint64_t const all_layers = (box + b) * stage.z_tiles + z + (layer - b * z_tiles);
-    uint64_t const all_rows = all_layers * stage.y_tiles + y + (row - layer * y_tiles);
-    return all_rows * stage.x_tiles + x + (number - row * x_tiles);
+    szg_tile_number const at = szg_tile_number_of(number, z_tiles, y_tiles, x_tiles);
+    uint64_t const layer = (box + at.batch) * stage.z_tiles + z + at.z;
+    return (layer * stage.y_tiles + y + at.y) * stage.x_tiles + x + at.x;
   }
 };
 

@@ -10,6 +10,7 @@
 #include "codecs/interpolation/levels_encode.h"
 #include "core/cuda_check.cuh"
 #include "core/warp.cuh"
+#include "huffman/tokens_section.cuh"
 
 namespace szg {
 namespace {
@@ -33,44 +34,23 @@ struct SectionsJob {
   uint64_t *starts, *section_bytes;
 };
 
-/* Where a section has its parts, in bytes from the archive's start. */
-struct SectionPlaces {
-  uint64_t first, tile_sizes, words, end, next; /* next: where the next section begins */
-  bool is_zero;                                 /* all codes are 0: the section is its head */
-  bool fits;
-};
-
 __device__ SectionPlaces places_of(const SectionsJob &job, uint32_t i, uint64_t first) {
   const szg_levels_section_cuda &section = job.sections[i];
-  uint64_t const word_count = job.work.counters->stage_words[section.stage];
-  SectionPlaces places;
-  places.is_zero = word_count == 0;
-  places.first = first;
-  places.tile_sizes =
-      first + (places.is_zero ? (uint32_t)SZG_TOKENS_HEAD_BYTES : section.book->front_bytes);
-  places.words = places.tile_sizes + (places.is_zero ? 0 : (section.tile_count + 1) / 2 * 4);
-  places.end = places.words + 4 * word_count;
-  places.next = (places.end + SZG_ALIGNMENT - 1) / SZG_ALIGNMENT * SZG_ALIGNMENT;
-  places.fits = places.next <= job.capacity;
-  return places;
+  return section_places(first, *section.book, section.tile_count,
+                        job.work.counters->stage_words[section.stage]);
 }
 
 /* All but sizes and words. The whole block calls. */
-__device__ void write_front(const SectionsJob &job, uint32_t i, const SectionPlaces &places) {
+__device__ void write_front(const SectionsJob &job, uint32_t i, const SectionPlaces &places,
+                            bool fits) {
   const szg_levels_section_cuda &section = job.sections[i];
-  const szg_tokens_book_cuda &book = *section.book;
   if (threadIdx.x == 0) {
     job.section_bytes[i] = places.end - places.first;
     job.starts[i + 1] = places.next;
   }
-  if (!places.fits) return;
-  uint32_t *const front = (uint32_t *)(job.archive + places.first);
-  uint32_t const front_words = (uint32_t)(places.tile_sizes - places.first) / 4;
-  for (uint32_t k = threadIdx.x; k < front_words; k += SectionsPolicy::kThreads)
-    front[k] = places.is_zero && k != SZG_TOKENS_UNIT_WORD ? 0 : book.front[k];
-  if (threadIdx.x < places.next - places.end) job.archive[places.end + threadIdx.x] = 0;
-  uint16_t *const sizes = (uint16_t *)(job.archive + places.tile_sizes);
-  if (threadIdx.x == 0 && !places.is_zero && section.tile_count % 2) sizes[section.tile_count] = 0;
+  if (fits)
+    write_section_front<SectionsPolicy::kThreads>(places, *section.book, section.tile_count,
+                                                  job.archive);
 }
 
 /* Words of the tiles before the block's first one. The whole block calls. */
@@ -89,21 +69,6 @@ __device__ uint64_t words_before(const szg_levels_encoded_cuda &encoded, uint64_
   return warp_sum(of_warp[lane]);
 }
 
-/* The whole warp calls. */
-__device__ __forceinline__ void copy_words(const uint32_t *from, uint32_t word_count,
-                                           uint32_t *to) {
-  constexpr uint32_t kAtOnce = 8;
-  uint32_t i = threadIdx.x % 32;
-  for (; i + 32 * (kAtOnce - 1) < word_count; i += 32 * kAtOnce) {
-    uint32_t words[kAtOnce];
-#pragma unroll
-    for (uint32_t k = 0; k < kAtOnce; k++) words[k] = from[i + 32 * k];
-#pragma unroll
-    for (uint32_t k = 0; k < kAtOnce; k++) to[i + 32 * k] = words[k];
-  }
-  for (; i < word_count; i += 32) to[i] = from[i];
-}
-
 /* The last section, which has most tiles, comes first. */
 __global__ void __launch_bounds__(SectionsPolicy::kThreads)
     sections_write_kernel(const __grid_constant__ SectionsJob job) {
@@ -119,8 +84,9 @@ __global__ void __launch_bounds__(SectionsPolicy::kThreads)
   }
   uint64_t const first_tile = block * SectionsPolicy::kTiles;
   uint64_t const before = words_before(section.encoded, first_tile); /* now places are known */
-  if (block == 0) write_front(job, i, places);
-  if (!places.fits || places.is_zero) return; /* for the whole block */
+  bool const fits = places.next <= job.capacity;
+  if (block == 0) write_front(job, i, places, fits);
+  if (!fits || places.is_zero) return; /* for the whole block */
   uint32_t const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   uint32_t const size =
       first_tile + lane < section.tile_count ? section.encoded.sizes[first_tile + lane] : 0;
@@ -131,7 +97,7 @@ __global__ void __launch_bounds__(SectionsPolicy::kThreads)
   if (lane == 0) ((uint16_t *)(job.archive + places.tile_sizes))[t] = (uint16_t)word_count;
   uint64_t const from = section.encoded.places[t];
   if (word_count == 0 || from + word_count > job.work.word_capacity) return;
-  copy_words(job.work.words + from, word_count, (uint32_t *)(job.archive + places.words) + at);
+  copy_words<8>(job.work.words + from, word_count, (uint32_t *)(job.archive + places.words) + at);
 }
 
 } // namespace

@@ -5,7 +5,7 @@
 #define SZG_COMPRESS_MERGE_CUH
 
 #include "codecs/lorenzo/compress_walk.cuh"
-#include "core/lane_lengths.cuh"
+#include "core/lane_head.cuh"
 
 namespace szg {
 
@@ -33,8 +33,8 @@ __device__ __forceinline__ TileBits measure_tile(uint32_t lane_bits, bool was_fl
       measure_lanes(lane_bits, lane_bits > 0 ? lane_bits : UINT32_MAX, threadIdx.x % 32);
   tile.least = lengths.least;
   tile.width = lengths.width;
-  tile.head_bits = SZG_TILE_HEAD_BITS + (tile.busy == kAllLanes ? 0 : SZG_LANES) +
-                   tile.width * (uint32_t)__popc(tile.busy);
+  tile.head_bits = szg_head_excess_at(szg_tile_head_form(), tile.busy != kAllLanes, tile.width,
+                                      (uint32_t)__popc((int)tile.busy));
   tile.first_bit = tile.head_bits + lengths.end - lane_bits;
   tile.words = (tile.head_bits + __shfl_sync(kAllLanes, lengths.end, 31) + 31) / 32;
   tile.is_raw = tile.words >= raw_words;
@@ -140,27 +140,12 @@ struct WaitingTiles {
 
 /* ---- lanes to words ---- */
 
-/* Puts a number of up to 32 bits at a bit of words that are 0 there. */
-template <class Words>
-__device__ __forceinline__ void put_number(const Words &words, uint32_t bit, uint32_t number,
-                                           uint32_t count) {
-  if (count == 0) return;
-  or_bits(number << (32 - count), count, bit, [&](uint32_t i) { return words.at(i); });
-}
-
 /* Puts the tile's head into words that are 0. The whole warp calls. */
 template <class Words>
 __device__ __forceinline__ void put_head(const TileBits &tile, const Words &words) {
-  uint32_t const lane = threadIdx.x % 32;
-  bool const has_mask = tile.busy != kAllLanes;
-  if (lane == 0) {
-    put_number(words, 0, (tile.least << SZG_TILE_WIDTH_BITS | tile.width) << 1 | (has_mask ? 1 : 0),
-               SZG_TILE_HEAD_BITS);
-    if (has_mask) put_number(words, SZG_TILE_HEAD_BITS, __brev(tile.busy), SZG_LANES);
-  }
-  uint32_t const place =
-      SZG_TILE_HEAD_BITS + (has_mask ? SZG_LANES : 0) + rank_among(tile.busy, lane) * tile.width;
-  if (tile.lane_bits > 0) put_number(words, place, tile.lane_bits - tile.least, tile.width);
+  put_head(szg_tile_head_form(), {tile.least, tile.width, tile.busy != kAllLanes}, tile.busy,
+           tile.lane_bits > 0, tile.lane_bits - tile.least,
+           [&](uint32_t i, uint32_t bits) { atomicOr(words.at(i), bits); });
 }
 
 /* Merges the warp's staged words into the tile's in the ring. A lane may share the first and the

@@ -21,21 +21,21 @@ namespace szg {
 /* An entry has a code's number of bits, raw ones included, in its low bits. With kOdd set, the
  * delta goes the slow way: it escapes, or its bits are too many. */
 template <bool kTwoWords>
-struct WideEntry {
+struct WideCodeEntry {
   static constexpr uint32_t kLength = kTwoWords ? 63 : 31, kOdd = kLength + 1;
   /* One word: the sum has the length below the code, and a bit that stays 0 when positions are
    * added. Two: classes of 32 bits. */
   static constexpr uint32_t kMostBits = kTwoWords ? SZG_TILE_CODE_BITS + 30 : 26;
 };
-static_assert(SZG_TILE_CODE_BITS + 7 <= WideEntry<false>::kMostBits, "direct codes");
-static_assert(WideEntry<false>::kOdd == kIsEscape, "the pairs' tables");
+static_assert(SZG_TILE_CODE_BITS + 7 <= WideCodeEntry<false>::kMostBits, "direct codes");
+static_assert(WideCodeEntry<false>::kOdd == kIsEscape, "the pairs' tables");
 static_assert(SZG_TILE_CODE_BITS <= 32 - 7, "a class's entry has its low 7 bits free");
 
 /* The entry of a class of magnitudes >= 2. */
 template <bool kTwoWords>
 __device__ __forceinline__ uint32_t wide_class_entry(uint32_t class_entry,
                                                      uint32_t magnitude_class) {
-  typedef WideEntry<kTwoWords> Entry;
+  typedef WideCodeEntry<kTwoWords> Entry;
   uint32_t const length = class_entry & kEntryLength;
   uint32_t const bit_count = length + szg_class_raw_bits(magnitude_class);
   if (length == 0 || bit_count > Entry::kMostBits) return Entry::kOdd;
@@ -49,14 +49,14 @@ __device__ __forceinline__ void load_tables(const szg_tile_encoder *encoder) {
   CompressTables &tables = shared_tables();
   for (uint32_t i = threadIdx.x; i < 2 * SZG_TILE_DIRECT; i += Policy::kThreads) {
     uint32_t const entry = i == 0 ? 0 : encoder->direct[i], length = entry & kEntryLength;
-    tables.table[i] = length == 0 ? WideEntry<kTwoWords>::kOdd : entry;
+    tables.table[i] = length == 0 ? WideCodeEntry<kTwoWords>::kOdd : entry;
   }
   for (uint32_t i = threadIdx.x; i < 2 * kClasses32; i += Policy::kThreads) {
     uint32_t const k = i % kClasses32;
     bool const is_negative = i >= kClasses32;
     uint32_t const entry = encoder->classes[k + (is_negative ? SZG_TILE_CLASSES : 0)];
     tables.class_codes[k + (is_negative ? kNegativeClasses : 0)] =
-        k < 2 ? WideEntry<kTwoWords>::kOdd : wide_class_entry<kTwoWords>(entry, k);
+        k < 2 ? WideCodeEntry<kTwoWords>::kOdd : wide_class_entry<kTwoWords>(entry, k);
     if (k < kClasses16) tables.classes[k + (is_negative ? kClasses16 : 0)] = entry;
   }
   if (threadIdx.x == 0) tables.escape = encoder->escape;
@@ -92,7 +92,7 @@ struct WideCodes {
       codes[row] = kTwoWords ? entry : entry + __funnelshift_r(0, in_class, entry);
       if (kTwoWords) magnitudes[kTwoWords ? row : 0] = in_class;
     }
-    odd &= WideEntry<kTwoWords>::kOdd;
+    odd &= WideCodeEntry<kTwoWords>::kOdd;
   }
 
   /* Appends the code of a delta that is not odd. There is room for another word than its own. */
@@ -102,7 +102,7 @@ struct WideCodes {
       append_joined(bits, code & ~kEntryLength, bits.at + code);
       return;
     }
-    uint32_t const bit_count = code & WideEntry<true>::kLength;
+    uint32_t const bit_count = code & WideCodeEntry<true>::kLength;
     uint64_t const raw = (uint64_t)magnitudes[kTwoWords ? row : 0] << (64 - bit_count);
     append_two_words(bits, code - bit_count + (uint32_t)(raw >> 32), (uint32_t)raw, bit_count);
   }
@@ -128,9 +128,8 @@ struct WideCodes {
 /* The most bits of a group of such codes, zero groups included, and the words that they take;
  * append stores one more. */
 template <bool kTwoWords>
-constexpr uint32_t kWideGroupWords = (31 + SZG_GROUP_ROWS * WideEntry<kTwoWords>::kMostBits + 2) /
-                                         32 +
-                                     (kTwoWords ? 1 : 0);
+constexpr uint32_t kWideGroupWords =
+    (31 + SZG_GROUP_ROWS * WideCodeEntry<kTwoWords>::kMostBits + 2) / 32 + (kTwoWords ? 1 : 0);
 
 /* Appends the codes of a group of which the lane has all rows and none is odd. */
 template <bool kTwoWords>

@@ -6,6 +6,7 @@
 #include "codecs/lorenzo/tile.h"
 #include "codecs/lorenzo/tile_lanes.h"
 #include "core/bit_reader.h"
+#include "core/lane_head.h"
 
 /* ---- tiles ---- */
 

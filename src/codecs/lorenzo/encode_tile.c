@@ -14,6 +14,7 @@
 #include "codecs/lorenzo/tile_spans.h"
 #include "core/bit_writer.h"
 #include "core/dispatch.h"
+#include "core/lane_head.h"
 
 enum {
   HEAD_MAX_BITS = SZG_TILE_HEAD_BITS + SZG_LANES + SZG_LANES * SZG_TILE_LEAST_BITS,

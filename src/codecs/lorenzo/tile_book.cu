@@ -25,7 +25,7 @@
 namespace szg {
 namespace {
 
-struct BookPolicy {
+struct TileBookPolicy {
   static constexpr uint32_t kThreads = LengthsPolicy::kThreads;
 };
 
@@ -34,21 +34,15 @@ static_assert(offsetof(szg_tile_book_cuda, section) % 16 == 0, "sections are ali
 
 /* ---- the book ---- */
 
-struct MergeCounts {
-  __device__ szg_count_sums operator()(const szg_count_sums &a, const szg_count_sums &b) const {
-    return szg_sums_merged(a, b);
-  }
-};
+typedef cub::BlockReduce<szg_count_sums, TileBookPolicy::kThreads> SumsReduce;
 
-typedef cub::BlockReduce<szg_count_sums, BookPolicy::kThreads> SumsReduce;
-
-struct BookMemory {
+struct TileBookMemory {
   LengthsMemory lengths_work;
   szg_tile_tally tally;
   uint8_t lengths[SZG_TILE_SYMBOLS];
   union {
     SumsReduce::TempStorage reduce;
-    CodesMemory codes_work;
+    TileCodes codes_work;
   };
   szg_count_sums others; /* all counts but delta 0's */
   uint64_t costs[SZG_ZERO_GROUPS_COUNT];
@@ -58,10 +52,10 @@ struct BookMemory {
 };
 
 /* Chooses as szg_choose_zero_groups does; also sets `others`. The whole block calls. */
-__device__ uint32_t choose_zero_groups(BookMemory *memory) {
+__device__ uint32_t choose_zero_groups(TileBookMemory *memory) {
   szg_tile_tally const &tally = memory->tally;
   szg_count_sums sums = {};
-  for (uint32_t s = threadIdx.x; s < SZG_TILE_SYMBOLS; s += BookPolicy::kThreads)
+  for (uint32_t s = threadIdx.x; s < SZG_TILE_SYMBOLS; s += TileBookPolicy::kThreads)
     if (s != SZG_TILE_ZERO) szg_sums_add(&sums, tally.counts[s]);
   sums = SumsReduce(memory->reduce).Reduce(sums, MergeCounts());
   if (threadIdx.x == 0) memory->others = sums;
@@ -98,7 +92,7 @@ __device__ void move_rare_classes(uint64_t total, uint32_t *counts) {
 }
 
 /* Makes counts those that the book codes. The whole block calls. */
-__device__ void settle_counts(uint32_t zero_groups, BookMemory *memory) {
+__device__ void settle_counts(uint32_t zero_groups, TileBookMemory *memory) {
   uint32_t *const counts = memory->tally.counts;
   uint32_t const zeros = memory->tally.zeros[zero_groups];
   uint64_t const total = memory->others.total + zeros;
@@ -114,12 +108,13 @@ __device__ void settle_counts(uint32_t zero_groups, BookMemory *memory) {
 }
 
 /* Lengths to codes. The whole block calls. */
-__device__ void assign_codes(BookMemory *memory) {
+__device__ void assign_codes(TileBookMemory *memory) {
   uint16_t *const codes = memory->codes;
-  lay_out_codes<BookPolicy::kThreads>(memory->lengths, &memory->codes_work);
-  rank_symbols<BookPolicy::kThreads>(
-      memory->lengths, &memory->codes_work,
-      [=](uint32_t s, uint32_t, uint32_t code, uint32_t) { codes[s] = (uint16_t)code; });
+  memory->codes_work.find<TileBookPolicy::kThreads>([=](uint32_t s) { return memory->lengths[s]; });
+  rank_symbols<TileBookPolicy::kThreads>(
+      memory->lengths, &memory->codes_work, [=](uint32_t s, uint32_t length, uint32_t rank) {
+        codes[s] = (uint16_t)(memory->codes_work.layout.first_code(length) + rank);
+      });
   __syncthreads(); /* codes and mask known */
   for (uint32_t s = first_of_share(); s < end_of_share(); s++) {
     uint32_t const length = memory->lengths[s];
@@ -132,7 +127,7 @@ __device__ void assign_codes(BookMemory *memory) {
 
 /* Finds the first and the last symbol with a code, the escape excepted. The whole block calls, and
  * synchronizes before it reads the result. */
-__device__ void find_covered(BookMemory *memory) {
+__device__ void find_covered(TileBookMemory *memory) {
   uint32_t const lane = threadIdx.x % 32;
   for (uint32_t strip = threadIdx.x / 32; strip < kStrips; strip += LengthsPolicy::kWarps) {
     uint32_t const s = strip * 32 + lane;
@@ -146,11 +141,11 @@ __device__ void find_covered(BookMemory *memory) {
 }
 
 /* Builds the table that szg_tile_encoder_build does. */
-__device__ void write_encoder(const BookMemory &memory, szg_tile_encoder *encoder) {
-  for (uint32_t i = threadIdx.x; i < 2 * SZG_TILE_DIRECT; i += BookPolicy::kThreads)
+__device__ void write_encoder(const TileBookMemory &memory, szg_tile_encoder *encoder) {
+  for (uint32_t i = threadIdx.x; i < 2 * SZG_TILE_DIRECT; i += TileBookPolicy::kThreads)
     encoder->direct[i] =
         i ? szg_direct_entry(memory.lengths, memory.codes, (int32_t)i - SZG_TILE_DIRECT) : 0;
-  for (uint32_t i = threadIdx.x; i < 2 * SZG_TILE_CLASSES; i += BookPolicy::kThreads) {
+  for (uint32_t i = threadIdx.x; i < 2 * SZG_TILE_CLASSES; i += TileBookPolicy::kThreads) {
     uint32_t const symbol = szg_class_symbol(i % SZG_TILE_CLASSES, i >= SZG_TILE_CLASSES);
     encoder->classes[i] = szg_class_entry(memory.lengths, memory.codes, symbol);
   }
@@ -159,9 +154,9 @@ __device__ void write_encoder(const BookMemory &memory, szg_tile_encoder *encode
 }
 
 /* Writes the section that szg_codebook_write does, into zeros; delta 0 has a code. A run begins at
- * each length that differs from the one before, and every kLongestRun symbols from there. Returns
- * the section's bytes. The whole block calls. */
-__device__ uint32_t write_section(BookMemory *memory) {
+ * each length that differs from the one before, and after as many symbols as the longest run has.
+ * Returns the section's bytes. The whole block calls. */
+__device__ uint32_t write_section(TileBookMemory *memory) {
   const uint8_t *const lengths = memory->lengths;
   uint32_t const first = memory->first, end = memory->end;
   uint32_t own_start = 0, start = 0;
@@ -172,7 +167,7 @@ __device__ uint32_t write_section(BookMemory *memory) {
   uint32_t is_run = 0; /* one bit per symbol */
   for (uint32_t s = first_of_share(); s < end_of_share(); s++) {
     if (s == first || (s > first && lengths[s] != lengths[s - 1])) start = s;
-    bool const begins = s >= first && s < end && (s - start) % kLongestRun == 0;
+    bool const begins = s >= first && s < end && (s - start) % SZG_BOOK_LONGEST_RUN == 0;
     is_run |= (uint32_t)begins << (s - first_of_share());
     run_count += begins;
   }
@@ -181,8 +176,9 @@ __device__ uint32_t write_section(BookMemory *memory) {
   for (uint32_t s = first_of_share(); s < end_of_share(); s++) {
     if (!(is_run >> (s - first_of_share()) & 1)) continue;
     uint32_t run = 1;
-    while (run < kLongestRun && s + run < end && lengths[s + run] == lengths[s]) run++;
-    memory->section[kHeadBytes + place++] = (uint8_t)((run - 1) << kRunLengthBits | lengths[s]);
+    while (run < SZG_BOOK_LONGEST_RUN && s + run < end && lengths[s + run] == lengths[s]) run++;
+    memory->section[SZG_BOOK_HEAD_BYTES + place++] =
+        (uint8_t)((run - 1) << SZG_BOOK_LENGTH_BITS | lengths[s]);
   }
   if (threadIdx.x == 0) {
     memory->section[0] = lengths[SZG_ESCAPE_SYMBOL];
@@ -192,16 +188,17 @@ __device__ uint32_t write_section(BookMemory *memory) {
     memory->section[5] = (uint8_t)((end - first) >> 8);
   }
   __syncthreads(); /* bytes complete */
-  return kHeadBytes + all_runs;
+  return SZG_BOOK_HEAD_BYTES + all_runs;
 }
 
 /* Loads the tally and sets up the state of a new book. The whole block calls. */
-__device__ void begin_book(const szg_tile_tally *tally_sums, BookMemory *memory) {
+__device__ void begin_book(const szg_tile_tally *tally_sums, TileBookMemory *memory) {
   uint32_t const *const counted = reinterpret_cast<const uint32_t *>(tally_sums);
   uint32_t *const tally = reinterpret_cast<uint32_t *>(&memory->tally);
-  for (uint32_t i = threadIdx.x; i < kTallyWords; i += BookPolicy::kThreads) tally[i] = counted[i];
+  for (uint32_t i = threadIdx.x; i < kTallyWords; i += TileBookPolicy::kThreads)
+    tally[i] = counted[i];
   uint32_t *const section = reinterpret_cast<uint32_t *>(memory->section);
-  for (uint32_t i = threadIdx.x; i < SZG_TILE_BOOK_BYTES / 4; i += BookPolicy::kThreads)
+  for (uint32_t i = threadIdx.x; i < SZG_TILE_BOOK_BYTES / 4; i += TileBookPolicy::kThreads)
     section[i] = 0;
   for (uint32_t s = first_of_share(); s < end_of_share(); s++) memory->lengths[s] = 0;
   if (threadIdx.x == 0) {
@@ -251,7 +248,7 @@ __global__ void __launch_bounds__(TallyPolicy::kThreads, TallyPolicy::kBlocks)
 
 /* The whole block calls. */
 __device__ __forceinline__ void make_book(const szg_tile_tally *tally, szg_tile_book_cuda *book) {
-  __shared__ BookMemory memory;
+  __shared__ TileBookMemory memory;
   begin_book(tally, &memory);
   uint32_t const zero_groups = choose_zero_groups(&memory);
   settle_counts(zero_groups, &memory);
@@ -263,7 +260,7 @@ __device__ __forceinline__ void make_book(const szg_tile_tally *tally, szg_tile_
   uint32_t const section_bytes = write_section(&memory);
   uint32_t const *const section = reinterpret_cast<const uint32_t *>(memory.section);
   uint32_t *const words = reinterpret_cast<uint32_t *>(book->section);
-  for (uint32_t i = threadIdx.x; i < SZG_TILE_BOOK_BYTES / 4; i += BookPolicy::kThreads)
+  for (uint32_t i = threadIdx.x; i < SZG_TILE_BOOK_BYTES / 4; i += TileBookPolicy::kThreads)
     words[i] = section[i];
   if (threadIdx.x == 0) {
     book->zero_groups = zero_groups;
@@ -272,12 +269,12 @@ __device__ __forceinline__ void make_book(const szg_tile_tally *tally, szg_tile_
   }
 }
 
-__global__ void __launch_bounds__(BookPolicy::kThreads)
+__global__ void __launch_bounds__(TileBookPolicy::kThreads)
     book_make_kernel(const szg_tile_tally *tally, szg_tile_book_cuda *book) {
   make_book(tally, book);
 }
 
-__global__ void __launch_bounds__(BookPolicy::kThreads)
+__global__ void __launch_bounds__(TileBookPolicy::kThreads)
     items_book_kernel(const szg_tile_item *items) {
   const szg_tile_item &item = items[blockIdx.x];
   make_book((const szg_tile_tally *)item.book_work, item.book);
@@ -324,7 +321,7 @@ szgpu_status szg_tile_book_make_cuda(const szg_quantizer *quantizer, uint32_t la
     return szg::count_sample<decltype(arithmetic)>(*quantizer, lattice_bits, *grid, frame_values,
                                                    axes, tally, stream);
   }));
-  szg::book_make_kernel<<<1, szg::BookPolicy::kThreads, 0, stream>>>(tally, book);
+  szg::book_make_kernel<<<1, szg::TileBookPolicy::kThreads, 0, stream>>>(tally, book);
   return szg_launched();
 }
 
@@ -336,6 +333,6 @@ szgpu_status szg_tile_make_books_cuda(const szg_quantizer *quantizer, uint32_t l
     return szg::count_samples<decltype(arithmetic)>(*quantizer, lattice_bits, *example, most_tiles,
                                                     items, item_count, stream);
   }));
-  szg::items_book_kernel<<<item_count, szg::BookPolicy::kThreads, 0, stream>>>(items);
+  szg::items_book_kernel<<<item_count, szg::TileBookPolicy::kThreads, 0, stream>>>(items);
   return szg_launched();
 }

@@ -16,6 +16,12 @@
 
 #include "container/format.h"
 #include "core/hd.h"
+#include "core/lane_head_core.h"
+
+SZG_HD_INLINE szg_head_form szg_tile_head_form(void) {
+  szg_head_form const form = {SZG_TILE_LEAST_BITS, SZG_TILE_WIDTH_BITS, SZG_LANES};
+  return form;
+}
 
 /* Row of a group that comes at step i, 0 .. 7. */
 SZG_HD uint32_t szg_group_row(uint32_t i) { return (i & 1) * 4 + (i >> 1); }

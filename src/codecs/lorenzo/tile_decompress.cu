@@ -20,7 +20,7 @@ namespace {
  * the shared memory is for the words of tiles. On an H100 a warp has room for 10 bits per code of a
  * full tile on the 16-bit lattice, 16 (f32) or 23 (f64) on that of 32 bits, 29 on that of 64. */
 template <uint32_t kLatticeBits, class Value>
-struct DecodePolicy {
+struct TileDecodePolicy {
   static constexpr int kWarps = kLatticeBits == 16   ? 32
                                 : kLatticeBits == 64 ? 11
                                 : sizeof(Value) == 4 ? 20
@@ -38,7 +38,7 @@ constexpr uint32_t kPlaneBytes = 2 * kPairs *SZG_LANES * sizeof(PointPair<kLatti
 constexpr uint32_t kZerosBehind = BitWindow::kWordsAhead;
 template <uint32_t kLatticeBits, class Value>
 constexpr uint32_t shared_bytes(uint32_t staged_words) {
-  constexpr uint32_t kWarps = DecodePolicy<kLatticeBits, Value>::kWarps;
+  constexpr uint32_t kWarps = TileDecodePolicy<kLatticeBits, Value>::kWarps;
   uint32_t const words = kWarps * (staged_words + kZerosBehind);
   return (SZG_TILE_ENTRIES + words + kOverrunWords) * (uint32_t)sizeof(uint32_t) +
          kWarps * kPlaneBytes<kLatticeBits>;
@@ -68,7 +68,7 @@ __device__ __forceinline__ void load_entries(const szg_tile_decoder *decoder, ui
  * few, since one warp does all those of a share. The whole warp calls. */
 constexpr uint32_t kShareTiles = 32, kMostHeavyTiles = 2;
 template <class A>
-__device__ __forceinline__ uint32_t heavy_tiles(const DecodeJob<A> &job, uint32_t share,
+__device__ __forceinline__ uint32_t heavy_tiles(const TileDecodeJob<A> &job, uint32_t share,
                                                 uint32_t tile_count, unsigned lane) {
   uint32_t const tile = share * kShareTiles + lane;
   bool const is_heavy =
@@ -79,10 +79,11 @@ __device__ __forceinline__ uint32_t heavy_tiles(const DecodeJob<A> &job, uint32_
 
 /* Decompresses a coded tile, through shared memory if there is room. */
 template <class A, uint32_t kLatticeBits, int kDims, class Kind>
-__device__ __forceinline__ void decode_coded_tile(const DecodeJob<A> &job, const TileShape &tile,
-                                                  const uint32_t *words, uint32_t word_count,
-                                                  const uint32_t *entries, uint32_t *staged,
-                                                  PointPair<kLatticeBits> *points, unsigned lane) {
+__device__ __forceinline__ void decode_coded_tile(const TileDecodeJob<A> &job,
+                                                  const TileShape &tile, const uint32_t *words,
+                                                  uint32_t word_count, const uint32_t *entries,
+                                                  uint32_t *staged, PointPair<kLatticeBits> *points,
+                                                  unsigned lane) {
   bool const is_staged = word_count <= job.staged_words;
   __syncwarp(); /* the tile before is done with the shared memory */
   if (is_staged) {
@@ -91,20 +92,21 @@ __device__ __forceinline__ void decode_coded_tile(const DecodeJob<A> &job, const
     if (lane < kZerosBehind) staged[word_count + lane] = 0;
     __syncwarp(); /* the words are there */
   }
-  LanePlace const bits = read_head(is_staged ? staged : words, word_count, lane);
-  if (!bits.is_good) {
+  LaneRange const range =
+      read_head(szg_tile_head_form(), ArchiveWords{is_staged ? staged : words, word_count});
+  if (!range.is_sound) {
     job.verdict->bad_data = 1;
   } else if (is_staged) {
     StagedWords const source = StagedWords::of(staged);
-    decode_tile<A, kLatticeBits, kDims, Kind>(job, tile, source, bits, entries, points, lane);
+    decode_tile<A, kLatticeBits, kDims, Kind>(job, tile, source, range, entries, points, lane);
   } else {
     ArchiveWords const source = {words, word_count};
-    decode_tile<A, kLatticeBits, kDims, Kind>(job, tile, source, bits, entries, points, lane);
+    decode_tile<A, kLatticeBits, kDims, Kind>(job, tile, source, range, entries, points, lane);
   }
 }
 
 template <class A, uint32_t kLatticeBits, int kDims, class Kind>
-__device__ __forceinline__ void restore_any_tile(const DecodeJob<A> &job, uint32_t tile_index,
+__device__ __forceinline__ void restore_any_tile(const TileDecodeJob<A> &job, uint32_t tile_index,
                                                  const TileShape &tile, const uint32_t *entries,
                                                  uint32_t *staged, PointPair<kLatticeBits> *points,
                                                  unsigned lane) {
@@ -125,8 +127,9 @@ __device__ __forceinline__ void restore_any_tile(const DecodeJob<A> &job, uint32
 /* kIsAligned: the caller wants the whole frame, and rows can be stored 16 bytes at a time.
  * block_count blocks call. */
 template <class A, uint32_t kLatticeBits, int kDims, bool kMayGroup, bool kIsAligned>
-__device__ __forceinline__ void decompress_tiles(const DecodeJob<A> &job, uint32_t block_count) {
-  typedef DecodePolicy<kLatticeBits, typename A::Value> Policy;
+__device__ __forceinline__ void decompress_tiles(const TileDecodeJob<A> &job,
+                                                 uint32_t block_count) {
+  typedef TileDecodePolicy<kLatticeBits, typename A::Value> Policy;
   constexpr int kWarps = Policy::kWarps;
   extern __shared__ __align__(16) uint32_t memory[];
   unsigned const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -151,29 +154,29 @@ __device__ __forceinline__ void decompress_tiles(const DecodeJob<A> &job, uint32
       uint32_t const index = job.first_tile + share * kShareTiles + (uint32_t)__ffs((int)tiles) - 1;
       TileShape const tile = tile_shape(job.layout, index);
       if (is_full(tile))
-        restore_any_tile<A, kLatticeBits, kDims, TileKind<kMayGroup, true, kIsAligned>>(
+        restore_any_tile<A, kLatticeBits, kDims, TileForm<kMayGroup, true, kIsAligned>>(
             job, index, tile, memory, staged, points, lane);
       else
-        restore_any_tile<A, kLatticeBits, kDims, TileKind<true, false, false>>(
+        restore_any_tile<A, kLatticeBits, kDims, TileForm<true, false, false>>(
             job, index, tile, memory, staged, points, lane);
     }
   }
 }
 
 template <class A, uint32_t kLatticeBits, int kDims, bool kMayGroup, bool kIsAligned>
-__global__ void __launch_bounds__(DecodePolicy<kLatticeBits, typename A::Value>::kThreads,
-                                  DecodePolicy<kLatticeBits, typename A::Value>::kBlocks)
-    tiles_decompress_kernel(DecodeJob<A> job) {
+__global__ void __launch_bounds__(TileDecodePolicy<kLatticeBits, typename A::Value>::kThreads,
+                                  TileDecodePolicy<kLatticeBits, typename A::Value>::kBlocks)
+    tiles_decompress_kernel(TileDecodeJob<A> job) {
   decompress_tiles<A, kLatticeBits, kDims, kMayGroup, kIsAligned>(job, gridDim.x);
 }
 
 /* call: the job except what is of an item. Grid: blocks for each item, and the items. */
 template <class A, uint32_t kLatticeBits, int kDims, bool kIsAligned>
-__global__ void __launch_bounds__(DecodePolicy<kLatticeBits, typename A::Value>::kThreads,
-                                  DecodePolicy<kLatticeBits, typename A::Value>::kBlocks)
-    items_decompress_kernel(const __grid_constant__ DecodeJob<A> call,
+__global__ void __launch_bounds__(TileDecodePolicy<kLatticeBits, typename A::Value>::kThreads,
+                                  TileDecodePolicy<kLatticeBits, typename A::Value>::kBlocks)
+    items_decompress_kernel(const __grid_constant__ TileDecodeJob<A> call,
                             const szg_tile_read_item *items) {
-  __shared__ DecodeJob<A> job;
+  __shared__ TileDecodeJob<A> job;
   const szg_tile_read_item &item = items[blockIdx.y];
   uint32_t const tile_count = (uint32_t)item.grid.tile_count;
   uint32_t const block_count = min(gridDim.x, tile_count);
@@ -194,7 +197,7 @@ __global__ void __launch_bounds__(DecodePolicy<kLatticeBits, typename A::Value>:
  * other_bytes: of the block's shared memory, beside all that. */
 template <uint32_t kLatticeBits, class Value>
 szgpu_status choose_staged_words(uint32_t other_bytes, uint32_t *staged_words) {
-  typedef DecodePolicy<kLatticeBits, Value> Policy;
+  typedef TileDecodePolicy<kLatticeBits, Value> Policy;
   constexpr uint32_t raw_words = SZG_TILE_VALUES * (sizeof(Value) / 4);
   int room_bytes = 0;
   SZG_TRY(szg_shared_bytes_each(Policy::kBlocks, &room_bytes));
@@ -210,7 +213,7 @@ szgpu_status choose_staged_words(uint32_t other_bytes, uint32_t *staged_words) {
  * spread over all multiprocessors. */
 template <uint32_t kLatticeBits, class Value, class Kernel, class Job>
 szgpu_status launch(Kernel kernel, const Job &job, cudaStream_t stream) {
-  typedef DecodePolicy<kLatticeBits, Value> Policy;
+  typedef TileDecodePolicy<kLatticeBits, Value> Policy;
   int const bytes = (int)shared_bytes<kLatticeBits, Value>(job.staged_words);
   unsigned blocks = 0;
   SZG_TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
@@ -220,7 +223,7 @@ szgpu_status launch(Kernel kernel, const Job &job, cudaStream_t stream) {
 }
 
 template <class A, uint32_t kLatticeBits, int kDims>
-szgpu_status launch_kind(const szg_grid &grid, DecodeJob<A> job, cudaStream_t stream) {
+szgpu_status launch_kind(const szg_grid &grid, TileDecodeJob<A> job, cudaStream_t stream) {
   job.is_whole = job.wanted.first == 0 && job.wanted.count == grid.value_count;
   bool const is_aligned = (uintptr_t)job.wanted.values % 16 == 0 &&
                           (kDims == 1 || grid.x_extent * sizeof(typename A::Value) % 16 == 0);
@@ -243,9 +246,9 @@ struct DecodeItems {
 };
 
 template <class A, uint32_t kLatticeBits, int kDims>
-szgpu_status launch_items(DecodeJob<A> call, const DecodeItems &items, cudaStream_t stream) {
+szgpu_status launch_items(TileDecodeJob<A> call, const DecodeItems &items, cudaStream_t stream) {
   typedef typename A::Value Value;
-  typedef DecodePolicy<kLatticeBits, Value> Policy;
+  typedef TileDecodePolicy<kLatticeBits, Value> Policy;
   auto const kernel = items.is_aligned ? items_decompress_kernel<A, kLatticeBits, kDims, true>
                                        : items_decompress_kernel<A, kLatticeBits, kDims, false>;
   call.is_whole = true;
@@ -259,7 +262,7 @@ szgpu_status launch_items(DecodeJob<A> call, const DecodeItems &items, cudaStrea
 }
 
 template <class A, uint32_t kLatticeBits, int kDims>
-szgpu_status launch_one_or_items(const szg_grid &grid, const DecodeJob<A> &job,
+szgpu_status launch_one_or_items(const szg_grid &grid, const TileDecodeJob<A> &job,
                                  const DecodeItems &items, cudaStream_t stream) {
   return items.items ? launch_items<A, kLatticeBits, kDims>(job, items, stream)
                      : launch_kind<A, kLatticeBits, kDims>(grid, job, stream);
@@ -267,7 +270,7 @@ szgpu_status launch_one_or_items(const szg_grid &grid, const DecodeJob<A> &job,
 
 /* All values are wanted, and rows can be stored four values at a time. */
 template <class A, uint32_t kLatticeBits, int kDims>
-szgpu_status launch_narrowing(DecodeJob<Narrowing<A>> job, cudaStream_t stream) {
+szgpu_status launch_narrowing(TileDecodeJob<Narrowing<A>> job, cudaStream_t stream) {
   job.is_whole = true;
   SZG_TRY((choose_staged_words<kLatticeBits, float>(0, &job.staged_words)));
   return launch<kLatticeBits, float>(
@@ -275,7 +278,7 @@ szgpu_status launch_narrowing(DecodeJob<Narrowing<A>> job, cudaStream_t stream) 
 }
 
 template <class A, uint32_t kLatticeBits>
-szgpu_status launch_narrowing_dims(const szg_grid &grid, const DecodeJob<Narrowing<A>> &job,
+szgpu_status launch_narrowing_dims(const szg_grid &grid, const TileDecodeJob<Narrowing<A>> &job,
                                    cudaStream_t stream) {
   if (grid.tile_z > 1) return launch_narrowing<A, kLatticeBits, 3>(job, stream);
   if (grid.tile_y > 1) return launch_narrowing<A, kLatticeBits, 2>(job, stream);
@@ -283,8 +286,8 @@ szgpu_status launch_narrowing_dims(const szg_grid &grid, const DecodeJob<Narrowi
 }
 
 template <class A, uint32_t kLatticeBits>
-szgpu_status launch_dims(const szg_grid &grid, const DecodeJob<A> &job, const DecodeItems &items,
-                         cudaStream_t stream) {
+szgpu_status launch_dims(const szg_grid &grid, const TileDecodeJob<A> &job,
+                         const DecodeItems &items, cudaStream_t stream) {
   if (grid.tile_z > 1) return launch_one_or_items<A, kLatticeBits, 3>(grid, job, items, stream);
   if (grid.tile_y > 1) return launch_one_or_items<A, kLatticeBits, 2>(grid, job, items, stream);
   return launch_one_or_items<A, kLatticeBits, 1>(grid, job, items, stream);
@@ -323,7 +326,7 @@ szgpu_status szg_tile_decompress_cuda(const szg_quantizer *quantizer, uint32_t l
   SZG_REQUIRE(end_tile < (uint64_t)1 << 31, SZGPU_UNSUPPORTED); /* the queue goes beyond */
   auto const launch_with = [&](auto arithmetic, auto bits) {
     typedef decltype(arithmetic) A;
-    szg::DecodeJob<A> job = {};
+    szg::TileDecodeJob<A> job = {};
     job.quantizer = *quantizer;
     job.layout = szg::layout_of(*grid);
     job.input = *input;
@@ -352,7 +355,7 @@ szgpu_status szg_tile_decompress_narrow_cuda(const szg_quantizer *quantizer, uin
   SZG_REQUIRE(grid->tile_count < (uint64_t)1 << 31, SZGPU_UNSUPPORTED); /* the queue goes beyond */
   auto const launch_with = [&](auto arithmetic, auto bits) {
     typedef decltype(arithmetic) A;
-    szg::DecodeJob<szg::Narrowing<A>> job = {};
+    szg::TileDecodeJob<szg::Narrowing<A>> job = {};
     job.quantizer = *quantizer;
     job.layout = szg::layout_of(*grid);
     job.input = *input;
@@ -377,7 +380,7 @@ szgpu_status szg_tile_decompress_items_cuda(const szg_quantizer *quantizer, uint
   szg::DecodeItems const all = {items, item_count, most_tiles, is_aligned};
   auto const launch_with = [&](auto arithmetic, auto bits) {
     typedef decltype(arithmetic) A;
-    szg::DecodeJob<A> call = {};
+    szg::TileDecodeJob<A> call = {};
     call.quantizer = *quantizer;
     return szg::launch_dims<A, decltype(bits)::value>(*example, call, all, stream);
   };

@@ -20,7 +20,7 @@ union OpenMemory {
   Words::Memory words;
 };
 
-struct OpenJob {
+struct TilesOpenJob {
   const uint8_t *section; /* codebook */
   uint64_t section_bytes;
   szg_tile_input_cuda input;
@@ -28,7 +28,7 @@ struct OpenJob {
   szg_verdict *verdict;
 };
 
-__device__ __forceinline__ void open_tiles(const OpenJob &job) {
+__device__ __forceinline__ void open_tiles(const TilesOpenJob &job) {
   __shared__ OpenMemory memory;
   if (blockIdx.x > 0) {
     Words::Job const places = {job.input.sizes, job.input.first_words, job.tile_count};
@@ -43,7 +43,7 @@ __device__ __forceinline__ void open_tiles(const OpenJob &job) {
 }
 
 __global__ void __launch_bounds__(DecoderPolicy::kThreads)
-    tiles_open_kernel(const __grid_constant__ OpenJob job) {
+    tiles_open_kernel(const __grid_constant__ TilesOpenJob job) {
   open_tiles(job);
 }
 
@@ -52,7 +52,8 @@ __global__ void __launch_bounds__(DecoderPolicy::kThreads)
     items_open_kernel(const szg_tile_read_item *items) {
   const szg_tile_read_item &item = items[blockIdx.y];
   if (!item.is_there) return;
-  OpenJob const job = {item.book, item.book_bytes, item.input, item.grid.tile_count, item.verdict};
+  TilesOpenJob const job = {item.book, item.book_bytes, item.input, item.grid.tile_count,
+                            item.verdict};
   open_tiles(job);
 }
 
@@ -62,7 +63,7 @@ __global__ void __launch_bounds__(DecoderPolicy::kThreads)
 szgpu_status szg_tile_open_cuda(const uint8_t *section, uint64_t section_bytes,
                                 const szg_tile_input_cuda *input, uint64_t tile_count,
                                 szg_verdict *verdict, struct CUstream_st *stream) {
-  szg::OpenJob const job = {section, section_bytes, *input, tile_count, verdict};
+  szg::TilesOpenJob const job = {section, section_bytes, *input, tile_count, verdict};
   unsigned const shares = szg::Words::blocks(tile_count);
   szg::tiles_open_kernel<<<1 + shares, szg::DecoderPolicy::kThreads, 0, stream>>>(job);
   return szg_launched();

@@ -12,7 +12,7 @@
 #include "codecs/lorenzo/tile_output.cuh"
 #include "codecs/lorenzo/tile_shape.cuh"
 #include "codecs/lorenzo/tile_sums.cuh"
-#include "core/lane_lengths.cuh"
+#include "core/lane_head.cuh"
 #include "quant/arithmetic.cuh"
 
 namespace szg {
@@ -50,42 +50,6 @@ struct Restorer<Narrowing<Inner>, kLatticeBits> : Restorer<Inner, kLatticeBits> 
 
 /* ---- a tile ---- */
 
-/* The lanes' places in a coded tile. */
-struct LanePlace {
-  uint32_t first_bit, bit_count;
-  bool is_good; /* of the whole tile */
-};
-
-/* Reads the head. The whole warp calls; word_count > 0. */
-__device__ __forceinline__ LanePlace read_head(const uint32_t *words, uint32_t word_count,
-                                               unsigned lane) {
-  uint32_t const first = words[0], second = word_count > 1 ? words[1] : 0;
-  uint32_t const least = first >> (32 - SZG_TILE_LEAST_BITS);
-  uint32_t const width =
-      first >> (32 - SZG_TILE_LEAST_BITS - SZG_TILE_WIDTH_BITS) & ((1 << SZG_TILE_WIDTH_BITS) - 1);
-  bool const has_mask = first >> (32 - SZG_TILE_HEAD_BITS) & 1;
-  uint32_t const mask = has_mask ? __brev(bits_from(second, first, SZG_TILE_HEAD_BITS)) : kAllLanes;
-  bool const has_bits = mask >> lane & 1;
-  uint32_t const excess_begin = SZG_TILE_HEAD_BITS + (has_mask ? SZG_LANES : 0);
-  uint32_t const at = excess_begin + rank_among(mask, lane) * width;
-  uint32_t const high = at / 32 < word_count ? words[at / 32] : 0;
-  uint32_t const low = at / 32 + 1 < word_count ? words[at / 32 + 1] : 0;
-  uint32_t const excess = excess_at(high, low, at, width);
-  LanePlace bits;
-  bits.bit_count = has_bits ? least + excess : 0;
-  uint32_t const sum = sum_to_lane(bits.bit_count, lane);
-  uint32_t const body_begin = excess_begin + (uint32_t)__popc(mask) * width;
-  bits.first_bit = body_begin + sum - bits.bit_count;
-  uint32_t const end = body_begin + __shfl_sync(kAllLanes, sum, 31);
-  uint32_t const unused_bits = word_count * 32 - end; /* not below 32 if the tile is bad */
-  uint32_t const last = words[word_count - 1];
-  bool const is_good = width <= SZG_TILE_LEAST_BITS && mask != 0 && unused_bits < 32 &&
-                       (last & ((1u << (unused_bits & 31)) - 1)) == 0 &&
-                       (!has_bits || bits.bit_count > 0);
-  bits.is_good = __all_sync(kAllLanes, is_good);
-  return bits;
-}
-
 /* Stores a raw tile's values, which are in code order. */
 template <class Value, class Output>
 __device__ void copy_raw_tile(const TileShape &tile, const uint32_t *words, unsigned lane,
@@ -103,7 +67,7 @@ __device__ void copy_raw_tile(const TileShape &tile, const uint32_t *words, unsi
 
 /* The kernels' arguments other than the tiles. */
 template <class A>
-struct DecodeJob {
+struct TileDecodeJob {
   szg_quantizer quantizer;
   TileLayout layout;
   szg_tile_input_cuda input;
@@ -155,7 +119,7 @@ __device__ __forceinline__ void load_four(const Pair *from, Pair (&four)[4]) {
  * place, so that the warp stores whole rows wherever they begin. `plane` is where `four` came
  * from. */
 template <class A, uint32_t kLatticeBits, int kDims>
-__device__ __forceinline__ void store_rows(const DecodeJob<A> &job, const TileShape &tile,
+__device__ __forceinline__ void store_rows(const TileDecodeJob<A> &job, const TileShape &tile,
                                            uint32_t group, unsigned lane, uint32_t rows,
                                            PointPair<kLatticeBits> *plane,
                                            const PointPair<kLatticeBits> (&four)[4]) {
@@ -185,13 +149,13 @@ __device__ __forceinline__ void store_rows(const DecodeJob<A> &job, const TileSh
 /* How a tile is restored. kIsFull: it has all rows. kIsAligned: in addition, rows can be stored
  * 16 bytes at a time, and the whole frame is wanted. kMayGroup: the frame may have zero groups. */
 template <bool kMayGroupGiven, bool kIsFullGiven, bool kIsAlignedGiven>
-struct TileKind {
+struct TileForm {
   static constexpr bool kMayGroup = kMayGroupGiven, kIsFull = kIsFullGiven,
                         kIsAligned = kIsAlignedGiven;
 };
 
 template <class A, uint32_t kLatticeBits, int kDims, class Kind, bool kHasAll, class Words>
-__device__ __forceinline__ void restore_tile(const DecodeJob<A> &job, const TileShape &tile,
+__device__ __forceinline__ void restore_tile(const TileDecodeJob<A> &job, const TileShape &tile,
                                              LaneReader<Words> *reader, const uint32_t *entries,
                                              PointPair<kLatticeBits> *points, unsigned lane) {
   typedef typename A::Value Value;
@@ -240,7 +204,7 @@ __device__ __forceinline__ void restore_tile(const DecodeJob<A> &job, const Tile
 
 /* Stores a tile in which all deltas are 0. */
 template <class A, int kDims, bool kIsAligned>
-__device__ __forceinline__ void zero_tile(const DecodeJob<A> &job, const TileShape &tile,
+__device__ __forceinline__ void zero_tile(const TileDecodeJob<A> &job, const TileShape &tile,
                                           unsigned lane) {
   typedef typename A::Value Value;
   Value const zero = A::value(job.quantizer, 0);
@@ -263,13 +227,13 @@ __device__ __forceinline__ void zero_tile(const DecodeJob<A> &job, const TileSha
 
 /* Restores a coded tile from words in any memory. */
 template <class A, uint32_t kLatticeBits, int kDims, class Kind, class Words>
-__device__ __forceinline__ void decode_tile(const DecodeJob<A> &job, const TileShape &tile,
-                                            const Words &words, const LanePlace &bits,
+__device__ __forceinline__ void decode_tile(const TileDecodeJob<A> &job, const TileShape &tile,
+                                            const Words &words, const LaneRange &range,
                                             const uint32_t *entries,
                                             PointPair<kLatticeBits> *points, unsigned lane) {
   LaneReader<Words> reader;
   reader.words = words;
-  reader.start(bits.first_bit, bits.bit_count > 0);
+  reader.start(range.first, range.is_live());
   uint32_t const begin = reader.position();
   constexpr uint32_t kAll = kDims == 3 ? 7 : kDims == 2 ? 3 : 1;
   if (Kind::kIsFull && job.input.axes == kAll)
@@ -278,13 +242,13 @@ __device__ __forceinline__ void decode_tile(const DecodeJob<A> &job, const TileS
   else
     restore_tile<A, kLatticeBits, kDims, Kind, false>(job, tile, &reader, entries, points, lane);
   bool const ends_well =
-      bits.bit_count == 0 || ((reader.position() - begin) & 0xFFFF) == bits.bit_count;
+      !range.is_live() || ((reader.position() - begin) & 0xFFFF) == range.end - range.first;
   if (!ends_well) job.verdict->bad_data = 1;
 }
 
 /* Whether a tile's size is one that it can have; the warp's first words of it. */
 template <class A>
-__device__ __forceinline__ bool find_words(const DecodeJob<A> &job, uint32_t tile_index,
+__device__ __forceinline__ bool find_words(const TileDecodeJob<A> &job, uint32_t tile_index,
                                            uint32_t raw_words, const uint32_t **words,
                                            uint32_t *word_count) {
   uint64_t const first_word = job.input.first_words[tile_index];

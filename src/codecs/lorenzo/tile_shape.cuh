@@ -37,20 +37,18 @@ struct TileShape {
 };
 
 /* Like szg_tile_at, but without 64-bit divisions. */
-__device__ __forceinline__ TileShape tile_shape(const TileLayout &layout, uint32_t tile) {
-  uint32_t const row = tile / layout.x_tiles, plane = row / layout.y_tiles;
+__device__ __forceinline__ TileShape tile_shape(const TileLayout &layout, uint32_t tile_index) {
+  uint32_t const row = tile_index / layout.x_tiles, plane = row / layout.y_tiles;
   uint32_t const batch = plane / layout.z_tiles;
-  uint64_t const x = (uint64_t)(tile - row * layout.x_tiles) * layout.tile_x;
-  uint64_t const y = (uint64_t)(row - plane * layout.y_tiles) * layout.tile_y;
-  uint64_t const z = (uint64_t)(plane - batch * layout.z_tiles) * layout.tile_z;
-  TileShape shape;
-  shape.y_stride = layout.x_extent;
-  shape.z_stride = layout.x_extent * layout.y_extent;
-  shape.first_value = (batch * layout.z_extent + z) * shape.z_stride + y * shape.y_stride + x;
-  shape.x_extent = (uint32_t)szg_lesser_u64(layout.tile_x, layout.x_extent - x);
-  shape.y_extent = (uint32_t)szg_lesser_u64(layout.tile_y, layout.y_extent - y);
-  shape.z_extent = (uint32_t)szg_lesser_u64(layout.tile_z, layout.z_extent - z);
-  return shape;
+  szg_grid grid;
+  grid.x_extent = layout.x_extent, grid.y_extent = layout.y_extent;
+  grid.z_extent = layout.z_extent;
+  grid.tile_x = layout.tile_x, grid.tile_y = layout.tile_y, grid.tile_z = layout.tile_z;
+  szg_tile const tile =
+      szg_tile_of_number(&grid, {batch, plane - batch * layout.z_tiles,
+                                 row - plane * layout.y_tiles, tile_index - row * layout.x_tiles});
+  return {tile.first_value, tile.y_stride, tile.z_stride,
+          tile.x_extent,    tile.y_extent, tile.z_extent};
 }
 
 constexpr uint32_t kAllRows = 0xFF; /* of a group, one bit each */

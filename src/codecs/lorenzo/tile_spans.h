@@ -7,7 +7,6 @@
 #include <assert.h>
 
 #include "codecs/lorenzo/tile_core.h"
-#include "core/lane_head.h"
 #include "core/tiles.h"
 
 /* Lanes with the same rows of a group, and where these rows' values begin in code order. A
@@ -30,10 +29,6 @@ enum {
   SZG_LANE_MAX_BITS = SZG_LANE_CODES * (SZG_TILE_CODE_BITS + 64) + SZG_LANE_CODES / SZG_HALF_ROWS
 };
 static_assert(SZG_LANE_MAX_BITS < 1 << SZG_TILE_LEAST_BITS, "a lane's length fits its field");
-
-static inline szg_head_form szg_tile_head_form(void) {
-  return (szg_head_form){SZG_TILE_LEAST_BITS, SZG_TILE_WIDTH_BITS, SZG_LANES};
-}
 
 /* Rows of a group have at most two widths. */
 enum { SZG_TILE_MAX_SPANS = 2 * SZG_LANE_CODES / SZG_GROUP_ROWS };

@@ -7,10 +7,10 @@
  *
  * Only the time of a block matters: it reads at most 30 KiB of counts and writes 1 KiB of entries.
  */
-#include "codecs/planes/plane_book.cuh"
 #include "codecs/planes/planes_choice_core.h"
 #include "codecs/planes/planes_items.cuh"
-#include "huffman/tokens_merge.cuh"
+#include "huffman/canonical.cuh"
+#include "huffman/small_lengths.cuh"
 
 namespace szg {
 namespace {
@@ -23,15 +23,6 @@ struct WidthPolicy {
   static constexpr uint32_t kThreads = 32 * kAllPlanes;
 };
 
-/* The most of all lanes. */
-__device__ __forceinline__ uint64_t most_of_warp(uint64_t number) {
-  for (int step = 16; step > 0; step /= 2) {
-    uint64_t const other = __shfl_xor_sync(kAllLanes, number, step);
-    if (other > number) number = other;
-  }
-  return number;
-}
-
 /* The whole warp calls. */
 __device__ __forceinline__ uint64_t plane_cost(const uint64_t *counts) {
   uint64_t total = 0, used = 0, logs = 0, most = 0;
@@ -42,7 +33,7 @@ __device__ __forceinline__ uint64_t plane_cost(const uint64_t *counts) {
     logs += szg_count_log(count);
     if (count > most) most = count;
   }
-  return szg_split_plane_cost(warp_sum(total), warp_sum(used), warp_sum(logs), most_of_warp(most));
+  return szg_split_plane_cost(warp_sum(total), warp_sum(used), warp_sum(logs), warp_most(most));
 }
 
 /* Plane w of all is plane w + 1 - 2^choice of its width. */
@@ -66,16 +57,18 @@ __global__ void __launch_bounds__(WidthPolicy::kThreads)
 
 /* ---- planes ---- */
 
-constexpr uint32_t kChooseWarps = MergePolicy::kThreads / 32;
-static_assert(MergePolicy::kThreads >= SZG_PLANES_SYMBOLS, "a thread for each symbol");
+constexpr uint32_t kChooseWarps = SmallBookPolicy::kThreads / 32;
+static_assert(SmallBookPolicy::kThreads >= SZG_PLANES_SYMBOLS, "a thread for each symbol");
 static_assert((int)SZG_LEVELS_CODE_BITS == (int)SZG_PLANES_CODE_BITS, "the longest code");
+
+typedef CodeStrips<SZG_PLANES_SYMBOLS / 32, SZG_PLANES_CODE_BITS> PlaneCodes;
 
 struct ChooseMemory {
   uint64_t counts[SZG_PLANES_SYMBOLS];
   uint64_t sums[kChooseWarps];
-  MergeMemory<uint64_t> merge;
-  uint8_t lengths[MergePolicy::kHalf];
-  BookMemory book;
+  SmallBookMemory<uint64_t> merge;
+  uint8_t lengths[SmallBookPolicy::kSymbols];
+  PlaneCodes codes;
 };
 
 /* The sum over the whole block, which calls. */
@@ -100,12 +93,11 @@ __device__ void set_mode(uint32_t plane, uint32_t mode, uint32_t constant,
 
 /* The encoder's entry of symbol threadIdx.x, as szg_planes_encoder_build makes it. The whole block
  * calls. */
-__device__ uint32_t entry_of_symbol(uint32_t length, BookMemory *memory) {
-  bool are_lengths = false;
-  uint32_t const rank = rank_symbol(length, memory, &are_lengths);
-  if (length == 0) return SZG_PLANES_UNCOUNTED;
-  uint32_t const first_code = memory->first_windows[length] >> (SZG_PLANES_CODE_BITS - length);
-  return length << 16 | (first_code + rank - memory->first_ranks[length]);
+__device__ uint32_t entry_of_symbol(uint32_t length, PlaneCodes *codes) {
+  codes->find<SmallBookPolicy::kThreads>([=](uint32_t) { return length; });
+  uint32_t const strip = threadIdx.x / 32;
+  uint32_t const rank = strip < SZG_PLANES_SYMBOLS / 32 ? codes->rank_in_length(strip, length) : 0;
+  return length ? length << 16 | (codes->layout.first_code(length) + rank) : SZG_PLANES_UNCOUNTED;
 }
 
 /* The mode of a plane with several symbols, and the entries if it is coded. count: of symbol
@@ -118,12 +110,12 @@ __device__ uint32_t choose_mode(uint64_t count, uint64_t value_count, bool is_sa
   find_lengths(count, &memory->merge, memory->lengths);
   uint32_t const length = is_symbol ? memory->lengths[threadIdx.x] : 0;
   if (!szg_plane_pays(sum_of_block(count * length, memory), value_count)) return SZG_PLANE_STORED;
-  *entry = entry_of_symbol(length, &memory->book);
+  *entry = entry_of_symbol(length, &memory->codes);
   return SZG_PLANE_CODED;
 }
 
 /* Grid: planes, and the items. */
-__global__ void __launch_bounds__(MergePolicy::kThreads)
+__global__ void __launch_bounds__(SmallBookPolicy::kThreads)
     items_choose_kernel(szg_planes_write_item *items, bool is_again) {
   __shared__ ChooseMemory memory;
   szg_planes_write_item *const item = &items[blockIdx.y];
@@ -178,8 +170,8 @@ szgpu_status szg_planes_choose_items_cuda(const szg_planes_write_list *list, boo
                                           struct CUstream_st *stream) {
   dim3 const blocks(list->value_bytes ? list->value_bytes : (uint32_t)SZG_PLANES_MOST,
                     list->item_count);
-  szg::items_choose_kernel<<<blocks, szg::MergePolicy::kThreads, 0, stream>>>(list->items,
-                                                                              is_again);
+  szg::items_choose_kernel<<<blocks, szg::SmallBookPolicy::kThreads, 0, stream>>>(list->items,
+                                                                                  is_again);
   return szg_launched();
 }
 

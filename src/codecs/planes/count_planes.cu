@@ -15,7 +15,7 @@
 namespace szg {
 namespace {
 
-struct CountPolicy {
+struct CountPlanesPolicy {
   static constexpr int kThreads = 512;
   static constexpr unsigned kBlocksPerProcessor = 4;
   static constexpr int kLoadsAhead = 4; /* 16-byte loads in flight per thread */
@@ -28,7 +28,7 @@ struct CountPolicy {
   }
 };
 
-constexpr uint32_t kVectorBytes = CountPolicy::kVectorBytes;
+constexpr uint32_t kVectorBytes = CountPlanesPolicy::kVectorBytes;
 
 typedef unsigned long long Total;
 
@@ -67,7 +67,7 @@ template <uint32_t kValueBytes>
 __device__ __forceinline__ void count_values(const uint8_t *bytes, uint64_t value_count,
                                              uint64_t thread, uint64_t thread_count,
                                              PlaneTables<kValueBytes> *tables) {
-  typedef CountPolicy Policy;
+  typedef CountPlanesPolicy Policy;
   constexpr uint64_t kVectorValues = kVectorBytes / kValueBytes;
   uint64_t const vector_count =
       (uintptr_t)bytes % kVectorBytes == 0 ? value_count / kVectorValues : 0;
@@ -87,7 +87,8 @@ __device__ __forceinline__ void count_values(const uint8_t *bytes, uint64_t valu
 
 template <uint32_t kValueBytes>
 __device__ __forceinline__ void clear_tables(PlaneTables<kValueBytes> *tables) {
-  for (uint32_t i = threadIdx.x; i < kValueBytes * SZG_PLANES_SYMBOLS; i += CountPolicy::kThreads)
+  for (uint32_t i = threadIdx.x; i < kValueBytes * SZG_PLANES_SYMBOLS;
+       i += CountPlanesPolicy::kThreads)
     tables->counts[i] = 0;
   __syncthreads(); /* all counters are 0 */
 }
@@ -97,7 +98,8 @@ __device__ __forceinline__ void add_tables(const PlaneTables<kValueBytes> &table
                                            szg_planes_counts *counts) {
   __syncthreads(); /* the block has counted all its values */
   Total *const totals = (Total *)&counts->planes[0][0];
-  for (uint32_t i = threadIdx.x; i < kValueBytes * SZG_PLANES_SYMBOLS; i += CountPolicy::kThreads)
+  for (uint32_t i = threadIdx.x; i < kValueBytes * SZG_PLANES_SYMBOLS;
+       i += CountPlanesPolicy::kThreads)
     if (tables.counts[i]) atomicAdd(&totals[i], (Total)tables.counts[i]);
 }
 
@@ -110,24 +112,24 @@ __device__ __forceinline__ void count_sampled_tile(const uint8_t *bytes, uint64_
       szg_sample_tile(szg_planes_tile_count(value_count), counted_tiles, i) * SZG_TILE_VALUES;
   count_values(bytes + first_value * kValueBytes,
                szg_lesser_u64(value_count - first_value, SZG_TILE_VALUES), threadIdx.x,
-               CountPolicy::kThreads, tables);
+               CountPlanesPolicy::kThreads, tables);
 }
 
 /* ---- kernels ---- */
 
 template <uint32_t kValueBytes>
-__global__ void __launch_bounds__(CountPolicy::kThreads)
+__global__ void __launch_bounds__(CountPlanesPolicy::kThreads)
     planes_count_kernel(const uint8_t *bytes, uint64_t value_count, szg_planes_counts *counts) {
   __shared__ PlaneTables<kValueBytes> tables;
   clear_tables(&tables);
-  count_values(bytes, value_count, (uint64_t)blockIdx.x * CountPolicy::kThreads + threadIdx.x,
-               (uint64_t)gridDim.x * CountPolicy::kThreads, &tables);
+  count_values(bytes, value_count, (uint64_t)blockIdx.x * CountPlanesPolicy::kThreads + threadIdx.x,
+               (uint64_t)gridDim.x * CountPlanesPolicy::kThreads, &tables);
   add_tables(tables, counts);
 }
 
 /* A block for each tile of the sample. */
 template <uint32_t kValueBytes>
-__global__ void __launch_bounds__(CountPolicy::kThreads)
+__global__ void __launch_bounds__(CountPlanesPolicy::kThreads)
     planes_sample_kernel(const uint8_t *bytes, uint64_t value_count, szg_planes_counts *counts) {
   __shared__ PlaneTables<kValueBytes> tables;
   clear_tables(&tables);
@@ -137,7 +139,7 @@ __global__ void __launch_bounds__(CountPolicy::kThreads)
 
 /* Grid: blocks for each item, and the items. */
 template <uint32_t kValueBytes>
-__global__ void __launch_bounds__(CountPolicy::kThreads)
+__global__ void __launch_bounds__(CountPlanesPolicy::kThreads)
     items_count_kernel(const szg_planes_write_item *items, bool is_again) {
   __shared__ PlaneTables<kValueBytes> tables;
   const szg_planes_write_item &item = items[blockIdx.y];
@@ -147,7 +149,7 @@ __global__ void __launch_bounds__(CountPolicy::kThreads)
   uint64_t const tile_count = szg_planes_tile_count(value_count);
   uint32_t const counted_tiles = szg_planes_counted_tiles(tile_count);
   bool const is_sample = !is_again && !szg_planes_count_all(tile_count);
-  uint64_t const useful = is_sample ? counted_tiles : CountPolicy::blocks_of(item.byte_count);
+  uint64_t const useful = is_sample ? counted_tiles : CountPlanesPolicy::blocks_of(item.byte_count);
   uint32_t const block_count = (uint32_t)szg_lesser_u64(useful, gridDim.x);
   if (blockIdx.x >= block_count) return; /* the whole block */
   clear_tables(&tables);
@@ -155,8 +157,9 @@ __global__ void __launch_bounds__(CountPolicy::kThreads)
     for (uint32_t i = blockIdx.x; i < counted_tiles; i += block_count)
       count_sampled_tile(bytes, value_count, counted_tiles, i, &tables);
   else
-    count_values(bytes, value_count, (uint64_t)blockIdx.x * CountPolicy::kThreads + threadIdx.x,
-                 (uint64_t)block_count * CountPolicy::kThreads, &tables);
+    count_values(bytes, value_count,
+                 (uint64_t)blockIdx.x * CountPlanesPolicy::kThreads + threadIdx.x,
+                 (uint64_t)block_count * CountPlanesPolicy::kThreads, &tables);
   add_tables(tables, item.counts);
 }
 
@@ -166,7 +169,7 @@ __device__ void count_stretch(const uint8_t *bytes, uint64_t byte_count,
                               PlaneTables<SZG_PLANES_MOST> *memory, szg_planes_counts *counts) {
   auto const tables = (PlaneTables<kValueBytes> *)(void *)memory;
   clear_tables(tables);
-  count_values(bytes, byte_count / kValueBytes, threadIdx.x, CountPolicy::kThreads, tables);
+  count_values(bytes, byte_count / kValueBytes, threadIdx.x, CountPlanesPolicy::kThreads, tables);
   add_tables(*tables, counts);
 }
 
@@ -196,14 +199,14 @@ struct SplitJob {
 };
 
 /* Blocks: stretches by choices. */
-__global__ void __launch_bounds__(CountPolicy::kThreads)
+__global__ void __launch_bounds__(CountPlanesPolicy::kThreads)
     split_count_kernel(const __grid_constant__ SplitJob job) {
   __shared__ PlaneTables<SZG_PLANES_MOST> memory;
   count_stretch_as(blockIdx.y, job.bytes, job.stretches[blockIdx.x], &memory, job.tally);
 }
 
 /* Grid: the choices of each stretch, and the items. */
-__global__ void __launch_bounds__(CountPolicy::kThreads)
+__global__ void __launch_bounds__(CountPlanesPolicy::kThreads)
     items_split_kernel(const szg_planes_write_item *items) {
   __shared__ PlaneTables<SZG_PLANES_MOST> memory;
   const szg_planes_write_item &item = items[blockIdx.y];
@@ -218,7 +221,7 @@ __global__ void __launch_bounds__(CountPolicy::kThreads)
 template <uint32_t kValueBytes>
 szgpu_status launch_count(const void *values, uint64_t value_count, bool is_sample,
                           szg_planes_counts *counts, cudaStream_t stream) {
-  typedef CountPolicy Policy;
+  typedef CountPlanesPolicy Policy;
   if (is_sample) {
     unsigned const blocks = szg_planes_counted_tiles(szg_planes_tile_count(value_count));
     planes_sample_kernel<kValueBytes>
@@ -236,7 +239,7 @@ szgpu_status launch_count(const void *values, uint64_t value_count, bool is_samp
 
 template <uint32_t kValueBytes>
 szgpu_status launch_items(const szg_planes_write_list &list, bool is_again, cudaStream_t stream) {
-  typedef CountPolicy Policy;
+  typedef CountPlanesPolicy Policy;
   int processor_count = 0;
   SZG_TRY(szg_multiprocessor_count(&processor_count));
   uint64_t const tile_count = szg_planes_tile_count(list.most_bytes / kValueBytes);
@@ -268,7 +271,7 @@ szgpu_status szg_split_count_cuda(const uint8_t *bytes, uint64_t byte_count, szg
   szg::SplitJob job = {bytes, tally, {}};
   for (uint32_t i = 0; i < stretches; i++) job.stretches[i] = szg_split_stretch_at(byte_count, i);
   dim3 const blocks(stretches, SZG_SPLIT_CHOICES);
-  szg::split_count_kernel<<<blocks, szg::CountPolicy::kThreads, 0, stream>>>(job);
+  szg::split_count_kernel<<<blocks, szg::CountPlanesPolicy::kThreads, 0, stream>>>(job);
   return szg_launched();
 }
 
@@ -283,6 +286,6 @@ szgpu_status szg_split_count_items_cuda(const szg_planes_write_list *list,
                                         struct CUstream_st *stream) {
   uint32_t const stretches = szg_split_stretch_count(list->most_bytes);
   dim3 const blocks(stretches * SZG_SPLIT_CHOICES, list->item_count);
-  szg::items_split_kernel<<<blocks, szg::CountPolicy::kThreads, 0, stream>>>(list->items);
+  szg::items_split_kernel<<<blocks, szg::CountPlanesPolicy::kThreads, 0, stream>>>(list->items);
   return szg_launched();
 }

@@ -17,8 +17,9 @@ namespace {
 /* ---- kernels ---- */
 
 template <class Kind>
-__global__ void __launch_bounds__(DecodePolicy<Kind>::kThreads, DecodePolicy<Kind>::kBlocks)
-    planes_decode_kernel(const __grid_constant__ DecodeJob job) {
+__global__ void __launch_bounds__(PlanesDecodePolicy<Kind>::kThreads,
+                                  PlanesDecodePolicy<Kind>::kBlocks)
+    planes_decode_kernel(const __grid_constant__ PlanesDecodeJob job) {
   decode_tiles<Kind>(job, gridDim.x);
 }
 
@@ -28,7 +29,7 @@ constexpr uint32_t kItemWarpTiles = 2;
 
 template <class Kind>
 __host__ __device__ uint64_t useful_blocks(uint64_t tile_count) {
-  return szg_div_up(tile_count, DecodePolicy<Kind>::kWarps * kItemWarpTiles);
+  return szg_div_up(tile_count, PlanesDecodePolicy<Kind>::kWarps * kItemWarpTiles);
 }
 
 /* Where the values of a frame go; all are wanted. */
@@ -40,9 +41,10 @@ __host__ __device__ WantedBytes all_bytes(uint8_t *bytes, uint64_t byte_count) {
 
 /* Grid: blocks for each item, and the items. */
 template <class Kind>
-__global__ void __launch_bounds__(DecodePolicy<Kind>::kThreads, DecodePolicy<Kind>::kBlocks)
+__global__ void __launch_bounds__(PlanesDecodePolicy<Kind>::kThreads,
+                                  PlanesDecodePolicy<Kind>::kBlocks)
     items_decode_kernel(const szg_planes_read_item *items, int dynamic_bytes) {
-  __shared__ DecodeJob job;
+  __shared__ PlanesDecodeJob job;
   const szg_planes_read_item &item = items[blockIdx.y];
   const szg_planes_layout &layout = item.input.layout;
   if (!item.is_there || !is_of_kind<Kind>(layout)) return;
@@ -72,7 +74,7 @@ __global__ void __launch_bounds__(DecodePolicy<Kind>::kThreads, DecodePolicy<Kin
 template <class Kind>
 szgpu_status choose_staged_words(uint32_t coded_planes, int static_bytes, uint32_t *staged_words) {
   int bytes_each = 0, most_bytes = 0;
-  SZG_TRY(szg_shared_bytes_each(DecodePolicy<Kind>::kBlocks, &bytes_each));
+  SZG_TRY(szg_shared_bytes_each(PlanesDecodePolicy<Kind>::kBlocks, &bytes_each));
   SZG_TRY(szg_most_shared_bytes(&most_bytes));
   int words = decode_staged_words<Kind>(bytes_each - static_bytes, coded_planes);
   if (words < kLeastStagedWords)
@@ -93,8 +95,8 @@ SumJob sums_of(const szg_planes_input_cuda &input, const WantedBytes &wanted,
 }
 
 template <class Kind>
-szgpu_status launch(DecodeJob job, cudaStream_t stream) {
-  typedef DecodePolicy<Kind> Policy;
+szgpu_status launch(PlanesDecodeJob job, cudaStream_t stream) {
+  typedef PlanesDecodePolicy<Kind> Policy;
   SZG_TRY(choose_staged_words<Kind>(job.coded_planes, 0, &job.staged_words));
   int const bytes = (int)decode_shared_bytes<Kind>(job.coded_planes, job.staged_words);
   unsigned most_blocks = 0;
@@ -106,7 +108,7 @@ szgpu_status launch(DecodeJob job, cudaStream_t stream) {
 }
 
 template <class Kind>
-szgpu_status decode(DecodeJob job, cudaStream_t stream) {
+szgpu_status decode(PlanesDecodeJob job, cudaStream_t stream) {
   constexpr uint32_t kValueBytes = Kind::kValueBytes;
   WantedBytes &wanted = job.wanted;
   /* A value's address is where the frame's first one would be and a multiple of its bytes. */
@@ -124,7 +126,7 @@ szgpu_status decode(DecodeJob job, cudaStream_t stream) {
 }
 
 template <uint32_t kValueBytes>
-szgpu_status launch_kind(const DecodeJob &job, cudaStream_t stream) {
+szgpu_status launch_kind(const PlanesDecodeJob &job, cudaStream_t stream) {
   if (job.input.layout.modes == PlanesKinds<kValueBytes>::kTopModes)
     return decode<typename PlanesKinds<kValueBytes>::Top>(job, stream);
   return decode<typename PlanesKinds<kValueBytes>::Any>(job, stream);
@@ -143,10 +145,10 @@ uint64_t summed_bytes_of(const szg_planes_input_cuda &input, const uint8_t *byte
 
 template <class Kind>
 szgpu_status launch_items(const szg_planes_read_list &list, cudaStream_t stream) {
-  typedef DecodePolicy<Kind> Policy;
+  typedef PlanesDecodePolicy<Kind> Policy;
   constexpr uint32_t kCodedPlanes = most_coded_planes<Kind>();
   uint32_t staged_words = 0;
-  SZG_TRY(choose_staged_words<Kind>(kCodedPlanes, (int)sizeof(DecodeJob), &staged_words));
+  SZG_TRY(choose_staged_words<Kind>(kCodedPlanes, (int)sizeof(PlanesDecodeJob), &staged_words));
   int const bytes = (int)decode_shared_bytes<Kind>(kCodedPlanes, staged_words);
   unsigned resident_blocks = 0;
   SZG_TRY(
@@ -165,7 +167,7 @@ szgpu_status szg_planes_decode_cuda(const szg_planes_input_cuda *input, uint64_t
                                     uint64_t byte_count, uint8_t *bytes, szg_verdict *verdict,
                                     struct CUstream_st *stream) {
   if (byte_count == 0) return SZGPU_OK;
-  szg::DecodeJob job = {};
+  szg::PlanesDecodeJob job = {};
   job.input = *input;
   job.wanted.bytes = bytes;
   job.wanted.first = first_byte;

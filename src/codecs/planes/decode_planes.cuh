@@ -17,7 +17,7 @@ namespace szg {
  * loads stored bytes at a time. A lane has a window on each plane that may be coded. Kernels with
  * sums take twice the rows: whole blocks of XXH3 for bf16 and f32. That needs more registers. */
 template <class Kind>
-struct DecodePolicy {
+struct PlanesDecodePolicy {
   static constexpr bool kIsAny = Kind::kModes == kAnyModes;
   static constexpr uint32_t kValueBytes = Kind::kValueBytes;
   static constexpr int kWarps = 8;
@@ -42,7 +42,7 @@ struct WantedBytes {
   bool are_values_whole; /* each is wanted whole or not at all, and can be stored at once */
 };
 
-struct DecodeJob {
+struct PlanesDecodeJob {
   szg_planes_input_cuda input;
   WantedBytes wanted;
   uint64_t stored_plane_bytes;
@@ -113,9 +113,9 @@ template <class Kind>
 constexpr uint32_t decode_shared_bytes(uint32_t coded_planes, uint32_t staged_words) {
   uint32_t const warp_words = staged_words > 0 ? staged_words + kOverrunLaneWords : 0;
   return kSumKeyBytes<Kind> + coded_planes * kTableBytes +
-         DecodePolicy<Kind>::kWarps * warp_words * 4;
+         PlanesDecodePolicy<Kind>::kWarps * warp_words * 4;
 }
-static_assert(decode_shared_bytes<PlanesKind<8, kAnyModes>>(SZG_PLANES_MOST, 0) <=
+static_assert(decode_shared_bytes<PlanesForm<8, kAnyModes>>(SZG_PLANES_MOST, 0) <=
                   SZG_LEAST_SHARED_BYTES,
               "what every device has");
 
@@ -123,7 +123,8 @@ static_assert(decode_shared_bytes<PlanesKind<8, kAnyModes>>(SZG_PLANES_MOST, 0) 
 template <class Kind>
 __host__ __device__ int decode_staged_words(int block_bytes, uint32_t coded_planes) {
   int const other_bytes = (int)(kSumKeyBytes<Kind> + coded_planes * kTableBytes);
-  return (block_bytes - other_bytes) / (DecodePolicy<Kind>::kWarps * 4) - (int)kOverrunLaneWords;
+  return (block_bytes - other_bytes) / (PlanesDecodePolicy<Kind>::kWarps * 4) -
+         (int)kOverrunLaneWords;
 }
 
 /* That many, but no more than a tile can have; 0: too few to be useful. */
@@ -146,7 +147,7 @@ __device__ __forceinline__ uint32_t run_values(uint32_t value_count, uint32_t ro
 
 /* The lane's symbols of a row, from planes that are not coded. */
 template <class Kind>
-__device__ __forceinline__ void load_uncoded(const DecodeJob &job, uint64_t first_value,
+__device__ __forceinline__ void load_uncoded(const PlanesDecodeJob &job, uint64_t first_value,
                                              uint32_t count, uint32_t (&run)[Kind::kValueBytes]) {
   const uint8_t *stored = job.input.stored + first_value;
 #pragma unroll
@@ -163,7 +164,7 @@ __device__ __forceinline__ void load_uncoded(const DecodeJob &job, uint64_t firs
 
 /* The lane's symbols of a row, from coded planes. */
 template <class Kind, class Words>
-__device__ __forceinline__ void take_coded(const DecodeJob &job, const Words &words,
+__device__ __forceinline__ void take_coded(const PlanesDecodeJob &job, const Words &words,
                                            const uint16_t *entries, uint32_t count,
                                            LaneSymbols (&lanes)[Kind::kValueBytes],
                                            uint32_t (&run)[Kind::kValueBytes]) {
@@ -178,11 +179,11 @@ __device__ __forceinline__ void take_coded(const DecodeJob &job, const Words &wo
 /* A batch of rows, without their coded symbols yet. kIsWhole: the tile is full. */
 template <class Kind, bool kIsWhole>
 struct RowBatch {
-  static constexpr uint32_t kRows = DecodePolicy<Kind>::kRows;
+  static constexpr uint32_t kRows = PlanesDecodePolicy<Kind>::kRows;
   uint32_t runs[kRows][Kind::kValueBytes], counts[kRows];
 
-  __device__ __forceinline__ void load(const DecodeJob &job, const DecodeTile &tile, uint32_t row,
-                                       unsigned lane) {
+  __device__ __forceinline__ void load(const PlanesDecodeJob &job, const DecodeTile &tile,
+                                       uint32_t row, unsigned lane) {
     uint64_t const first = tile.first_value + row * SZG_PLANES_ROW + lane * SZG_PLANES_RUN;
 #pragma unroll
     for (uint32_t i = 0; i < kRows; i++) {
@@ -195,7 +196,7 @@ struct RowBatch {
 /* Decodes the rows. kIsWhole: in addition, the whole tile is wanted and whole runs can be stored.
  * Loads the stored bytes of a batch while it decodes the one before. */
 template <class Kind, bool kIsWhole, class Words>
-__device__ __forceinline__ void decode_rows(const DecodeJob &job, const DecodeTile &tile,
+__device__ __forceinline__ void decode_rows(const PlanesDecodeJob &job, const DecodeTile &tile,
                                             const Words &words, const uint16_t *entries,
                                             LaneSymbols (&lanes)[Kind::kValueBytes],
                                             unsigned lane) {
@@ -232,7 +233,7 @@ __device__ __forceinline__ void decode_rows(const DecodeJob &job, const DecodeTi
 /* False, in all lanes or in one: the words are no tile's. near: the same words, for all lanes to
  * read. The whole warp calls. */
 template <class Kind, bool kIsWhole, class Words>
-__device__ __forceinline__ bool decode_tile(const DecodeJob &job, const DecodeTile &tile,
+__device__ __forceinline__ bool decode_tile(const PlanesDecodeJob &job, const DecodeTile &tile,
                                             const Words &words, const uint32_t *near,
                                             uint32_t word_count, const uint16_t *entries,
                                             unsigned lane) {
@@ -259,7 +260,7 @@ __device__ __forceinline__ bool decode_tile(const DecodeJob &job, const DecodeTi
 
 /* Decodes a tile through shared memory if there is room. The whole warp calls. */
 template <class Kind, bool kIsWhole>
-__device__ __forceinline__ bool decode_words(const DecodeJob &job, const DecodeTile &tile,
+__device__ __forceinline__ bool decode_words(const PlanesDecodeJob &job, const DecodeTile &tile,
                                              const uint32_t *words, uint32_t word_count,
                                              const uint16_t *entries, uint32_t *staged,
                                              unsigned lane) {
@@ -278,7 +279,7 @@ __device__ __forceinline__ bool decode_words(const DecodeJob &job, const DecodeT
 
 /* The whole warp calls. */
 template <class Kind>
-__device__ __forceinline__ bool decode_any_tile(const DecodeJob &job, uint32_t index,
+__device__ __forceinline__ bool decode_any_tile(const PlanesDecodeJob &job, uint32_t index,
                                                 const uint16_t *entries, uint32_t *staged,
                                                 unsigned lane) {
   uint64_t const first_value = (uint64_t)index * SZG_TILE_VALUES;
@@ -307,8 +308,8 @@ __device__ __forceinline__ bool decode_any_tile(const DecodeJob &job, uint32_t i
 
 /* One of block_count blocks that decode the wanted tiles. The whole block calls. */
 template <class Kind>
-__device__ __forceinline__ void decode_tiles(const DecodeJob &job, uint32_t block_count) {
-  typedef DecodePolicy<Kind> Policy;
+__device__ __forceinline__ void decode_tiles(const PlanesDecodeJob &job, uint32_t block_count) {
+  typedef PlanesDecodePolicy<Kind> Policy;
   unsigned const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const uint32_t *const listed = job.input.listed_tiles;
   uint32_t const tile_count = listed ? listed[0] : job.end_tile - job.first_tile;

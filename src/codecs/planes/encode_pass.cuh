@@ -34,7 +34,7 @@ struct PassPolicy {
 
 template <class Kind>
 struct PassJob {
-  EncodeJob encode;
+  PlanesEncodeJob encode;
   uint32_t
       lane_words[Kind::kValueBytes]; /* by plane: words of a lane that the stage has room for */
   uint32_t stage_words;              /* of all lanes of all planes */

@@ -24,8 +24,9 @@ typedef TileWords<512> PlaceWords;
 /* ---- kernels ---- */
 
 template <class Kind>
-__global__ void __launch_bounds__(EncodePolicy<Kind>::kThreads, EncodePolicy<Kind>::kBlocks)
-    planes_measure_kernel(const __grid_constant__ EncodeJob job) {
+__global__ void __launch_bounds__(PlanesEncodePolicy<Kind>::kThreads,
+                                  PlanesEncodePolicy<Kind>::kBlocks)
+    planes_measure_kernel(const __grid_constant__ PlanesEncodeJob job) {
   measure_tiles<Kind>(job, blockIdx.x, gridDim.x);
 }
 
@@ -36,8 +37,9 @@ __global__ void __launch_bounds__(PlaceWords::kThreads)
 }
 
 template <class Kind>
-__global__ void __launch_bounds__(EncodePolicy<Kind>::kThreads, EncodePolicy<Kind>::kBlocks)
-    planes_write_kernel(const __grid_constant__ EncodeJob job) {
+__global__ void __launch_bounds__(PlanesEncodePolicy<Kind>::kThreads,
+                                  PlanesEncodePolicy<Kind>::kBlocks)
+    planes_write_kernel(const __grid_constant__ PlanesEncodeJob job) {
   write_tiles<Kind>(job, blockIdx.x, gridDim.x);
 }
 
@@ -54,14 +56,14 @@ constexpr uint32_t kItemWarpTiles = 2;
 
 template <class Kind>
 __host__ __device__ uint64_t useful_blocks(uint64_t tile_count) {
-  return szg_div_up(tile_count, EncodePolicy<Kind>::kWarps * kItemWarpTiles);
+  return szg_div_up(tile_count, PlanesEncodePolicy<Kind>::kWarps * kItemWarpTiles);
 }
 
 /* Takes the job of a frame if the block has a share of it; false: it has none. block_count: of the
  * frame's. The whole block calls. */
 template <class Kind>
 __device__ __forceinline__ bool take_job(const szg_planes_output_cuda &output, int shared_bytes,
-                                         EncodeJob *job, uint32_t *block_count) {
+                                         PlanesEncodeJob *job, uint32_t *block_count) {
   uint64_t const tile_count = szg_planes_tile_count(output.value_count);
   *block_count = (uint32_t)szg_lesser_u64(useful_blocks<Kind>(tile_count), gridDim.x);
   if (blockIdx.x >= *block_count) return false;
@@ -79,9 +81,10 @@ __device__ __forceinline__ bool take_job(const szg_planes_output_cuda &output, i
 
 /* Grids: blocks for each item, and the items. */
 template <class Kind>
-__global__ void __launch_bounds__(EncodePolicy<Kind>::kThreads, EncodePolicy<Kind>::kBlocks)
+__global__ void __launch_bounds__(PlanesEncodePolicy<Kind>::kThreads,
+                                  PlanesEncodePolicy<Kind>::kBlocks)
     items_measure_kernel(const szg_planes_write_item *items, bool is_again) {
-  __shared__ EncodeJob job;
+  __shared__ PlanesEncodeJob job;
   const szg_planes_write_item &item = items[blockIdx.y];
   uint32_t block_count = 0;
   if (!is_of_kind<Kind>(item.output.layout) || item.is_again != is_again) return;
@@ -100,9 +103,10 @@ __global__ void __launch_bounds__(PlaceWords::kThreads)
 }
 
 template <class Kind>
-__global__ void __launch_bounds__(EncodePolicy<Kind>::kThreads, EncodePolicy<Kind>::kBlocks)
+__global__ void __launch_bounds__(PlanesEncodePolicy<Kind>::kThreads,
+                                  PlanesEncodePolicy<Kind>::kBlocks)
     items_write_kernel(const szg_planes_write_item *items, int shared_bytes) {
-  __shared__ EncodeJob job;
+  __shared__ PlanesEncodeJob job;
   const szg_planes_write_item &item = items[blockIdx.y];
   uint32_t block_count = 0;
   if (!is_of_kind<Kind>(item.output.layout) || !item.has_sections) return;
@@ -115,7 +119,7 @@ __global__ void __launch_bounds__(EncodePolicy<Kind>::kThreads, EncodePolicy<Kin
 /* static_bytes: shared memory that the kernel declares. */
 template <class Kind>
 szgpu_status choose_staged_words(uint32_t coded_planes, int static_bytes, uint32_t *staged_words) {
-  typedef EncodePolicy<Kind> Policy;
+  typedef PlanesEncodePolicy<Kind> Policy;
   int block_bytes = 0;
   SZG_TRY(szg_shared_bytes_each(Policy::kBlocks, &block_bytes));
   *staged_words = encode_staged_words<Kind>(block_bytes - static_bytes, coded_planes);
@@ -124,7 +128,7 @@ szgpu_status choose_staged_words(uint32_t coded_planes, int static_bytes, uint32
 
 /* As many blocks as the device holds at once, and no more than have tiles. */
 template <class Policy, class Kernel>
-szgpu_status launch(Kernel kernel, const EncodeJob &job, uint32_t shared_bytes,
+szgpu_status launch(Kernel kernel, const PlanesEncodeJob &job, uint32_t shared_bytes,
                     cudaStream_t stream) {
   unsigned most_blocks = 0;
   SZG_TRY(szg_resident_blocks(kernel, Policy::kThreads, (int)shared_bytes, &most_blocks));
@@ -134,13 +138,13 @@ szgpu_status launch(Kernel kernel, const EncodeJob &job, uint32_t shared_bytes,
 }
 
 template <class Kind>
-szgpu_status launch_measure(const EncodeJob &job, cudaStream_t stream) {
-  return launch<EncodePolicy<Kind>>(planes_measure_kernel<Kind>, job, 0, stream);
+szgpu_status launch_measure(const PlanesEncodeJob &job, cudaStream_t stream) {
+  return launch<PlanesEncodePolicy<Kind>>(planes_measure_kernel<Kind>, job, 0, stream);
 }
 
 template <class Kind>
-szgpu_status launch_write(EncodeJob job, cudaStream_t stream) {
-  typedef EncodePolicy<Kind> Policy;
+szgpu_status launch_write(PlanesEncodeJob job, cudaStream_t stream) {
+  typedef PlanesEncodePolicy<Kind> Policy;
   SZG_TRY(choose_staged_words<Kind>(job.coded_planes, 0, &job.staged_words));
   return launch<Policy>(planes_write_kernel<Kind>, job,
                         encode_shared_bytes<Kind>(job.coded_planes, job.staged_words), stream);
@@ -224,7 +228,7 @@ PassPlaces pass_places(uint64_t tile_count) {
 
 /* ---- either way ---- */
 
-szgpu_status launch_place(const EncodeJob &job, cudaStream_t stream) {
+szgpu_status launch_place(const PlanesEncodeJob &job, cudaStream_t stream) {
   PlaceWords::Job const places = {job.output.sizes, job.output.first_words, job.tile_count};
   planes_place_kernel<<<PlaceWords::blocks(job.tile_count), PlaceWords::kThreads, 0, stream>>>(
       places);
@@ -256,7 +260,7 @@ szgpu_status launch_pass(PassJob<Kind> job, cudaStream_t stream) {
 }
 
 template <class Kind>
-szgpu_status do_task(const EncodeJob &job, const Task &task, cudaStream_t stream) {
+szgpu_status do_task(const PlanesEncodeJob &job, const Task &task, cudaStream_t stream) {
   static const uint32_t no_bits[SZG_PLANES_MOST] = {};
   const uint32_t *const typical_bits = job.coded_planes > 0 ? task.typical_bits : no_bits;
   PassJob<typename Kind::Summed> pass = {};
@@ -275,7 +279,7 @@ szgpu_status do_task(const EncodeJob &job, const Task &task, cudaStream_t stream
 }
 
 template <uint32_t kValueBytes>
-szgpu_status launch_kind(EncodeJob job, const Task &task, cudaStream_t stream) {
+szgpu_status launch_kind(PlanesEncodeJob job, const Task &task, cudaStream_t stream) {
   typedef typename PlanesKinds<kValueBytes>::Top Top;
   typedef typename PlanesKinds<kValueBytes>::Any Any;
   job.are_runs_aligned = is_run_aligned<kValueBytes>(job.output.values);
@@ -286,7 +290,7 @@ szgpu_status launch_kind(EncodeJob job, const Task &task, cudaStream_t stream) {
 
 szgpu_status launch_bytes(const szg_planes_output_cuda &output, const Task &task,
                           cudaStream_t stream) {
-  EncodeJob job = {};
+  PlanesEncodeJob job = {};
   job.output = output;
   job.tile_count = szg_planes_tile_count(output.value_count);
   job.stored_plane_bytes = szg_stored_plane_bytes(output.value_count);
@@ -302,7 +306,7 @@ template <class Kind, class... Arguments>
 szgpu_status launch_items(void (*kernel)(const szg_planes_write_item *, Arguments...),
                           const szg_planes_write_list &list, int shared_bytes, cudaStream_t stream,
                           Arguments... arguments) {
-  typedef EncodePolicy<Kind> Policy;
+  typedef PlanesEncodePolicy<Kind> Policy;
   unsigned resident_blocks = 0;
   SZG_TRY(szg_resident_blocks(kernel, Policy::kThreads, shared_bytes, &resident_blocks));
   uint64_t const tile_count = szg_planes_tile_count(list.most_bytes / Kind::kValueBytes);
@@ -316,7 +320,7 @@ template <class Kind>
 szgpu_status write_items(const szg_planes_write_list &list, cudaStream_t stream) {
   constexpr uint32_t kCodedPlanes = most_coded_planes<Kind>();
   uint32_t staged_words = 0;
-  SZG_TRY(choose_staged_words<Kind>(kCodedPlanes, (int)sizeof(EncodeJob), &staged_words));
+  SZG_TRY(choose_staged_words<Kind>(kCodedPlanes, (int)sizeof(PlanesEncodeJob), &staged_words));
   int const bytes = (int)encode_shared_bytes<Kind>(kCodedPlanes, staged_words);
   return launch_items<Kind>(items_write_kernel<Kind>, list, bytes, stream, bytes);
 }

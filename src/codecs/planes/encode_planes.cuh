@@ -14,7 +14,7 @@ namespace szg {
 /* Blocks per multiprocessor for which registers suffice. kRows: rows with loads in flight at a
  * time. */
 template <class Kind>
-struct EncodePolicy {
+struct PlanesEncodePolicy {
   static constexpr bool kIsNarrow = Kind::kValueBytes <= 2;
   static constexpr int kWarps = 8;
   static constexpr int kThreads = 32 * kWarps;
@@ -23,7 +23,7 @@ struct EncodePolicy {
   static_assert(kTileRows % kRows == 0, "whole batches");
 };
 
-struct EncodeJob {
+struct PlanesEncodeJob {
   szg_planes_output_cuda output;
   uint64_t tile_count, stored_plane_bytes;
   uint32_t coded_planes;
@@ -37,7 +37,7 @@ struct EncodeJob {
 template <class Kind>
 __host__ __device__ constexpr uint32_t encode_shared_bytes(uint32_t coded_planes,
                                                            uint32_t staged_words) {
-  return (coded_planes * SZG_PLANES_SYMBOLS + EncodePolicy<Kind>::kWarps * staged_words) *
+  return (coded_planes * SZG_PLANES_SYMBOLS + PlanesEncodePolicy<Kind>::kWarps * staged_words) *
          (uint32_t)sizeof(uint32_t);
 }
 
@@ -46,7 +46,7 @@ template <class Kind>
 __host__ __device__ uint32_t encode_staged_words(int block_bytes, uint32_t coded_planes) {
   int const room_bytes = block_bytes - (int)encode_shared_bytes<Kind>(coded_planes, 0);
   uint32_t const words =
-      room_bytes > 0 ? (uint32_t)room_bytes / (EncodePolicy<Kind>::kWarps * 4) : 0;
+      room_bytes > 0 ? (uint32_t)room_bytes / (PlanesEncodePolicy<Kind>::kWarps * 4) : 0;
   uint32_t const most_words = coded_planes * SZG_PLANE_MOST_WORDS;
   return words < most_words ? words : most_words;
 }
@@ -58,7 +58,7 @@ struct EncodeTile {
   uint32_t value_count;
 };
 
-__device__ __forceinline__ EncodeTile tile_at(const EncodeJob &job, uint64_t index) {
+__device__ __forceinline__ EncodeTile tile_at(const PlanesEncodeJob &job, uint64_t index) {
   uint64_t const first_value = index * SZG_TILE_VALUES;
   uint64_t const left = job.output.value_count - first_value;
   return {index, first_value, (uint32_t)(left < SZG_TILE_VALUES ? left : SZG_TILE_VALUES)};
@@ -67,7 +67,7 @@ __device__ __forceinline__ EncodeTile tile_at(const EncodeJob &job, uint64_t ind
 /* ---- sections and their padding ---- */
 
 /* Stores a tile's size; the last tile sets the padding behind it. The whole warp calls. */
-__device__ __forceinline__ void store_size(const EncodeJob &job, uint64_t index,
+__device__ __forceinline__ void store_size(const PlanesEncodeJob &job, uint64_t index,
                                            uint32_t word_count, unsigned lane) {
   constexpr uint32_t kUnit = SZG_ALIGNMENT / sizeof(uint16_t);
   if (lane == 0) job.output.sizes[index] = (uint16_t)word_count;
@@ -76,7 +76,7 @@ __device__ __forceinline__ void store_size(const EncodeJob &job, uint64_t index,
 }
 
 /* Says how many words there are, and sets the padding behind them. The whole warp calls. */
-__device__ __forceinline__ void finish_words(const EncodeJob &job, uint64_t word_count,
+__device__ __forceinline__ void finish_words(const PlanesEncodeJob &job, uint64_t word_count,
                                              unsigned lane) {
   constexpr uint32_t kUnit = SZG_ALIGNMENT / sizeof(uint32_t);
   if (lane == 0) job.output.first_words[job.tile_count] = word_count;
@@ -108,7 +108,7 @@ __device__ __forceinline__ RunPlace run_at(const EncodeTile &tile, uint32_t row,
 
 /* Loads a run as words of planes; missing values give symbols 0. kIsWhole: and runs are aligned. */
 template <class Kind, bool kIsWhole>
-__device__ __forceinline__ void load_values(const EncodeJob &job, const RunPlace &place,
+__device__ __forceinline__ void load_values(const PlanesEncodeJob &job, const RunPlace &place,
                                             uint32_t (&run)[Kind::kValueBytes]) {
   constexpr uint32_t kValueBytes = Kind::kValueBytes;
   const uint8_t *const from = (const uint8_t *)job.output.values + place.first_value * kValueBytes;
@@ -122,11 +122,11 @@ __device__ __forceinline__ void load_values(const EncodeJob &job, const RunPlace
  * load_values. */
 template <class Kind, bool kIsWhole>
 struct RunBatch {
-  static constexpr uint32_t kRows = EncodePolicy<Kind>::kRows;
+  static constexpr uint32_t kRows = PlanesEncodePolicy<Kind>::kRows;
   uint32_t runs[kRows][Kind::kValueBytes];
   RunPlace places[kRows];
 
-  __device__ __forceinline__ void load(const EncodeJob &job, const EncodeTile &tile,
+  __device__ __forceinline__ void load(const PlanesEncodeJob &job, const EncodeTile &tile,
                                        uint32_t first_row, unsigned lane) {
 #pragma unroll
     for (uint32_t i = 0; i < kRows; i++) {
@@ -152,7 +152,7 @@ __device__ __forceinline__ uint32_t differences(uint32_t symbols, uint32_t const
 
 /* lengths: of codes, by plane. lane_bits: of constant planes, whether they are not constant. */
 template <class Kind, bool kIsWhole>
-__device__ __forceinline__ void sum_lengths(const EncodeJob &job, const EncodeTile &tile,
+__device__ __forceinline__ void sum_lengths(const PlanesEncodeJob &job, const EncodeTile &tile,
                                             const uint16_t *lengths, unsigned lane,
                                             uint32_t (&lane_bits)[Kind::kValueBytes]) {
   constexpr uint32_t kRows = RunBatch<Kind, kIsWhole>::kRows;
@@ -183,9 +183,9 @@ __device__ __forceinline__ void sum_lengths(const EncodeJob &job, const EncodeTi
 
 /* Measures the share of a block of block_count. The whole block calls. */
 template <class Kind>
-__device__ __forceinline__ void measure_tiles(const EncodeJob &job, uint32_t block,
+__device__ __forceinline__ void measure_tiles(const PlanesEncodeJob &job, uint32_t block,
                                               uint32_t block_count) {
-  typedef EncodePolicy<Kind> Policy;
+  typedef PlanesEncodePolicy<Kind> Policy;
   constexpr uint32_t kValueBytes = Kind::kValueBytes;
   __shared__ uint16_t lengths[kValueBytes * SZG_PLANES_SYMBOLS];
   unsigned const lane = threadIdx.x % 32;
@@ -226,9 +226,9 @@ __device__ __forceinline__ void measure_tiles(const EncodeJob &job, uint32_t blo
 /* ---- bits ---- */
 
 template <class Kind>
-__device__ __forceinline__ void append_run(const EncodeJob &job, const uint32_t *entries,
+__device__ __forceinline__ void append_run(const PlanesEncodeJob &job, const uint32_t *entries,
                                            uint32_t count, const uint32_t (&run)[Kind::kValueBytes],
-                                           LaneBits (&bits)[Kind::kValueBytes], uint32_t *words) {
+                                           PlaneBits (&bits)[Kind::kValueBytes], uint32_t *words) {
 #pragma unroll
   for (uint32_t plane = 0; plane < Kind::kValueBytes; plane++) {
     if (Kind::mode(job.output.layout.modes, plane) != SZG_PLANE_CODED) continue;
@@ -243,7 +243,7 @@ __device__ __forceinline__ void append_run(const EncodeJob &job, const uint32_t 
 }
 
 template <class Kind>
-__device__ __forceinline__ void store_stored(const EncodeJob &job, const RunPlace &place,
+__device__ __forceinline__ void store_stored(const PlanesEncodeJob &job, const RunPlace &place,
                                              const uint32_t (&run)[Kind::kValueBytes]) {
   if (place.padded_count == 0) return;
   uint8_t *to = job.output.stored + place.first_value;
@@ -260,12 +260,12 @@ __device__ __forceinline__ void store_stored(const EncodeJob &job, const RunPlac
 /* Writes a tile's bits into zeroed `words`, and its share of stored planes. lane_bits: the lane's,
  * by plane. The whole warp calls. */
 template <class Kind, bool kIsWhole>
-__device__ __forceinline__ void write_tile(const EncodeJob &job, const EncodeTile &tile,
+__device__ __forceinline__ void write_tile(const PlanesEncodeJob &job, const EncodeTile &tile,
                                            const uint32_t *entries,
                                            const uint32_t (&lane_bits)[Kind::kValueBytes],
                                            uint32_t *words, unsigned lane) {
   constexpr uint32_t kValueBytes = Kind::kValueBytes, kRows = RunBatch<Kind, kIsWhole>::kRows;
-  LaneBits bits[kValueBytes];
+  PlaneBits bits[kValueBytes];
   uint32_t begin = 0;
 #pragma unroll
   for (uint32_t plane = 0; plane < kValueBytes; plane++) {
@@ -292,7 +292,7 @@ __device__ __forceinline__ void write_tile(const EncodeJob &job, const EncodeTil
 }
 
 template <class Kind>
-__device__ __forceinline__ void write_any_tile(const EncodeJob &job, const EncodeTile &tile,
+__device__ __forceinline__ void write_any_tile(const PlanesEncodeJob &job, const EncodeTile &tile,
                                                const uint32_t *entries,
                                                const uint32_t (&lane_bits)[Kind::kValueBytes],
                                                uint32_t *words, uint32_t word_count,
@@ -308,7 +308,8 @@ __device__ __forceinline__ void write_any_tile(const EncodeJob &job, const Encod
 
 /* What measuring has found. */
 template <class Kind>
-__device__ __forceinline__ void load_lane_bits(const EncodeJob &job, uint64_t index, unsigned lane,
+__device__ __forceinline__ void load_lane_bits(const PlanesEncodeJob &job, uint64_t index,
+                                               unsigned lane,
                                                uint32_t (&lane_bits)[Kind::kValueBytes]) {
   const uint16_t *own = job.output.lane_bits + index * job.coded_planes * SZG_LANES + lane;
 #pragma unroll
@@ -322,9 +323,9 @@ __device__ __forceinline__ void load_lane_bits(const EncodeJob &job, uint64_t in
 /* Writes the share of a block of block_count. Dynamic shared memory: entries of coded planes, then
  * each warp's words. The whole block calls. */
 template <class Kind>
-__device__ __forceinline__ void write_tiles(const EncodeJob &job, uint32_t block,
+__device__ __forceinline__ void write_tiles(const PlanesEncodeJob &job, uint32_t block,
                                             uint32_t block_count) {
-  typedef EncodePolicy<Kind> Policy;
+  typedef PlanesEncodePolicy<Kind> Policy;
   extern __shared__ __align__(16) uint32_t encode_memory[];
   unsigned const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   uint32_t *entries = encode_memory;

@@ -7,7 +7,7 @@
 #include "codecs/planes/plane_rows.cuh"
 #include "codecs/planes/planes.h"
 #include "core/bit_writer.cuh"
-#include "core/lane_lengths.cuh"
+#include "core/lane_head.cuh"
 
 namespace szg {
 
@@ -43,7 +43,7 @@ __device__ __forceinline__ uint32_t left_aligned(uint32_t entry) {
 
 /* A lane's bits of a plane. The lane ORs its words into the tile's, which are 0 at first, because
  * lanes share them. */
-struct LaneBits {
+struct PlaneBits {
   uint32_t word; /* current: bits from the highest on, the rest 0 */
   uint32_t at;   /* where the next bit goes, from the tile's first */
 
@@ -64,9 +64,8 @@ struct LaneBits {
 __device__ __forceinline__ void write_head(const PlaneHead &head, uint32_t lane_bits,
                                            uint32_t *words, unsigned lane) {
   if (lane == 0) atomicOr(words, szg_planes_head(head.least_bits, head.width));
-  if (head.width == 0) return;
-  uint32_t const excess = (lane_bits - head.least_bits) << (32 - head.width);
-  or_bits(excess, head.width, 32 + lane * head.width, [&](uint32_t i) { return words + i; });
+  or_number(lane_bits - head.least_bits, head.width, 32 + lane * head.width,
+            [=](uint32_t i, uint32_t bits) { atomicOr(words + i, bits); });
 }
 
 } // namespace szg

@@ -7,7 +7,7 @@
 #include "codecs/planes/plane_rows.cuh"
 #include "codecs/planes/planes.h"
 #include "core/bit_reader.cuh"
-#include "core/lane_lengths.cuh"
+#include "core/lane_head.cuh"
 
 namespace szg {
 
@@ -39,7 +39,7 @@ __device__ __forceinline__ LanePlace find_lane(const uint32_t *words, uint32_t b
   uint32_t const at = lane * width, word = at / 32;
   uint32_t const high = word < width ? excesses[word] : 0;
   uint32_t const low = word + 1 < width ? excesses[word + 1] : 0;
-  uint32_t const excess = excess_at(high, low, at, width);
+  uint32_t const excess = excess_of(high, low, at, width);
   uint32_t const lane_bits = szg_planes_head_least(head) + excess;
   uint32_t const end = sum_to_lane(lane_bits, lane);
   uint32_t const all_bits = __shfl_sync(kAllLanes, end, SZG_LANES - 1);

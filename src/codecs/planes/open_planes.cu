@@ -6,23 +6,28 @@
  *
  * Reads 128 bytes of a book and writes 8 KiB of table; for tiles see core/tile_words.cuh.
  */
-#include "codecs/planes/plane_book.cuh"
 #include "codecs/planes/planes_items.h"
 #include "core/tile_words.cuh"
+#include "huffman/canonical.cuh"
 
 namespace szg {
 namespace {
 
-struct OpenPolicy {
+struct PlanesOpenPolicy {
   static constexpr uint32_t kThreads = 512;
 };
-typedef TileWords<OpenPolicy::kThreads> Words; /* in the same launch */
+typedef TileWords<PlanesOpenPolicy::kThreads> Words; /* in the same launch */
+
+struct PlaneBook {
+  CodeStrips<SZG_PLANES_SYMBOLS / 32, SZG_PLANES_CODE_BITS> codes;
+  uint8_t symbols[SZG_PLANES_SYMBOLS]; /* by (length, symbol) */
+};
 union OpenMemory {
-  BookMemory book;
+  PlaneBook book;
   Words::Memory words;
 };
 
-struct OpenJob {
+struct PlanesOpenJob {
   szg_planes_input_cuda input;
   uint64_t tile_count;
   uint32_t book_count;
@@ -30,36 +35,35 @@ struct OpenJob {
 };
 
 /* Sorts symbols by (length, symbol). False: not a complete prefix code. The whole block calls. */
-__device__ bool read_book(const uint8_t *bytes, BookMemory *memory) {
+__device__ bool read_book(const uint8_t *bytes, PlaneBook *book) {
   uint32_t const symbol = threadIdx.x;
   uint32_t const length =
       symbol < SZG_PLANES_SYMBOLS ? bytes[symbol / 2] >> 4 * (symbol % 2) & 15 : 0;
-  bool are_lengths = false;
-  uint32_t const rank = rank_symbol(length, memory, &are_lengths);
-  if (!are_lengths || memory->first_windows[kLengths] != SZG_PLANES_ENTRIES) return false;
-  if (length > 0) memory->symbols[rank] = (uint8_t)symbol;
+  if (!__syncthreads_and(length <= SZG_PLANES_CODE_BITS)) return false;
+  book->codes.find<PlanesOpenPolicy::kThreads>([=](uint32_t) { return length; });
+  if (book->codes.layout.window_count() != SZG_PLANES_ENTRIES) return false;
+  if (symbol < SZG_PLANES_SYMBOLS) {
+    uint32_t const rank = book->codes.rank_in_length(symbol / 32, length);
+    if (length > 0) book->symbols[book->codes.layout.first_ranks[length] + rank] = (uint8_t)symbol;
+  }
   __syncthreads(); /* symbols are there */
   return true;
 }
 
 /* The code at the start of a window: symbol << 8 | length. */
-__device__ uint32_t entry_of_window(uint32_t window, const BookMemory &memory) {
-  uint32_t length = 1;
-#pragma unroll
-  for (uint32_t l = 2; l < kLengths; l++)
-    length += window >= memory.first_windows[l]; /* they increase with length */
-  uint32_t const code = (window - memory.first_windows[length]) >> (SZG_PLANES_CODE_BITS - length);
-  return (uint32_t)memory.symbols[memory.first_ranks[length] + code] << 8 | length;
+__device__ uint32_t entry_of_window(uint32_t window, const PlaneBook &book) {
+  uint32_t const length = book.codes.layout.length_at(window);
+  return (uint32_t)book.symbols[book.codes.layout.rank_at(window, length)] << 8 | length;
 }
 
 /* Makes a book's table; a bad book gives a table that is safe to use. The whole block calls. */
-__device__ void build_table(const uint8_t *bytes, BookMemory *memory, uint16_t *entries,
+__device__ void build_table(const uint8_t *bytes, PlaneBook *book, uint16_t *entries,
                             szg_verdict *verdict) {
-  bool const is_good = read_book(bytes, memory);
+  bool const is_good = read_book(bytes, book);
   if (!is_good && threadIdx.x == 0) verdict->bad_data = 1;
-  for (uint32_t i = threadIdx.x; i < SZG_PLANES_ENTRIES / 2; i += OpenPolicy::kThreads) {
+  for (uint32_t i = threadIdx.x; i < SZG_PLANES_ENTRIES / 2; i += PlanesOpenPolicy::kThreads) {
     uint32_t two = 0x00010001;
-    if (is_good) two = entry_of_window(2 * i, *memory) | entry_of_window(2 * i + 1, *memory) << 16;
+    if (is_good) two = entry_of_window(2 * i, *book) | entry_of_window(2 * i + 1, *book) << 16;
     ((uint32_t *)(void *)entries)[i] = two;
   }
 }
@@ -68,7 +72,7 @@ __device__ void build_table(const uint8_t *bytes, BookMemory *memory, uint16_t *
 
 /* What a block of a frame does: blocks before book_count make a table each, the others have a share
  * of the tiles each. The whole block calls. */
-__device__ __forceinline__ void open_by_blocks(const OpenJob &job) {
+__device__ __forceinline__ void open_by_blocks(const PlanesOpenJob &job) {
   __shared__ OpenMemory memory;
   uint32_t const block = blockIdx.x;
   if (block == 0 && threadIdx.x == 0) *job.input.counter = 0;
@@ -83,8 +87,8 @@ __device__ __forceinline__ void open_by_blocks(const OpenJob &job) {
   }
 }
 
-__global__ void __launch_bounds__(OpenPolicy::kThreads)
-    planes_open_kernel(const __grid_constant__ OpenJob job) {
+__global__ void __launch_bounds__(PlanesOpenPolicy::kThreads)
+    planes_open_kernel(const __grid_constant__ PlanesOpenJob job) {
   open_by_blocks(job);
 }
 
@@ -93,9 +97,9 @@ __device__ __forceinline__ uint32_t book_count_of(const szg_planes_layout &layou
 }
 
 /* Grid: blocks for each item, and the items. */
-__global__ void __launch_bounds__(OpenPolicy::kThreads)
+__global__ void __launch_bounds__(PlanesOpenPolicy::kThreads)
     items_open_kernel(const szg_planes_read_item *items) {
-  __shared__ OpenJob job;
+  __shared__ PlanesOpenJob job;
   const szg_planes_read_item &item = items[blockIdx.y];
   if (!item.is_there) return;
   if (threadIdx.x == 0) {
@@ -124,11 +128,12 @@ szgpu_status szg_planes_input_carve_cuda(szg_arena *arena, const szg_planes_layo
 
 szgpu_status szg_planes_open_cuda(const szg_planes_input_cuda *input, szg_verdict *verdict,
                                   struct CUstream_st *stream) {
-  szg::OpenJob job = {*input, szg_planes_tile_count(input->value_count), 0, verdict};
+  szg::PlanesOpenJob job = {*input, szg_planes_tile_count(input->value_count), 0, verdict};
   job.book_count =
       szg_planes_of_mode(input->layout.modes, input->layout.value_bytes, SZG_PLANE_CODED);
   unsigned const shares = job.book_count > 0 ? szg::Words::blocks(job.tile_count) : 1;
-  szg::planes_open_kernel<<<job.book_count + shares, szg::OpenPolicy::kThreads, 0, stream>>>(job);
+  szg::planes_open_kernel<<<job.book_count + shares, szg::PlanesOpenPolicy::kThreads, 0, stream>>>(
+      job);
   return szg_launched();
 }
 
@@ -138,6 +143,6 @@ szgpu_status szg_planes_open_items_cuda(const szg_planes_read_list *list,
   uint64_t const value_bytes = list->value_bytes ? list->value_bytes : 1;
   unsigned const shares = szg::Words::blocks(szg_planes_tile_count(list->most_bytes / value_bytes));
   dim3 const blocks(most_books + shares, list->item_count);
-  szg::items_open_kernel<<<blocks, szg::OpenPolicy::kThreads, 0, stream>>>(list->items);
+  szg::items_open_kernel<<<blocks, szg::PlanesOpenPolicy::kThreads, 0, stream>>>(list->items);
   return szg_launched();
 }

@@ -19,11 +19,11 @@ static_assert(SZG_PLANES_RUN == 4, "a run of symbols is a word");
  * (stored_sums.cuh). If modes are not known, that takes more time than it saves. */
 constexpr uint32_t kAnyModes = 0xFFFFFFFFu;
 template <uint32_t kValueBytesGiven, uint32_t kModesGiven, bool kHasSumsGiven = false>
-struct PlanesKind {
+struct PlanesForm {
   static constexpr uint32_t kValueBytes = kValueBytesGiven, kModes = kModesGiven;
   static constexpr bool kHasSums = kHasSumsGiven;
   /* The same with sums, if it has stored planes for sure. */
-  typedef PlanesKind<kValueBytes, kModes, kModes != kAnyModes && (kValueBytes > 1)> Summed;
+  typedef PlanesForm<kValueBytes, kModes, kModes != kAnyModes && (kValueBytes > 1)> Summed;
   static __device__ __forceinline__ uint32_t mode(uint32_t modes, uint32_t plane) {
     return szg_plane_mode(kModes == kAnyModes ? modes : kModes, plane);
   }

@@ -32,8 +32,8 @@ struct PlanesKinds {
       (SZG_PLANE_CODED << 2 * (kValueBytes - 1)) |
       (kTopPlanes == 2 ? SZG_PLANE_CODED << 2 * (kValueBytes - 2) : 0);
   static_assert(SZG_PLANE_STORED == 0, "in all others");
-  typedef PlanesKind<kValueBytes, kTopModes> Top;
-  typedef PlanesKind<kValueBytes, kAnyModes> Any;
+  typedef PlanesForm<kValueBytes, kTopModes> Top;
+  typedef PlanesForm<kValueBytes, kAnyModes> Any;
 };
 
 /* Whether a kernel of this kind is for frames of the layout. */

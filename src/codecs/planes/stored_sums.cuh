@@ -74,7 +74,7 @@ __device__ __forceinline__ void make_sum_keys(uint64_t *keys, uint32_t thread_co
 /* Adds two rows of a block. key: the lane's; first and second: its four bytes of each row. The
  * whole warp calls. */
 __device__ __forceinline__ void add_two_rows(uint64_t key, uint32_t first, uint32_t second,
-                                             unsigned lane, xxh3::LaneSums *sums) {
+                                             unsigned lane, xxh3::HashSums *sums) {
   bool const is_odd = lane % 2 != 0;
   uint32_t const other = __shfl_xor_sync(kAllLanes, is_odd ? first : second, 1);
   uint32_t const low = is_odd ? other : first, high = is_odd ? second : other;
@@ -82,7 +82,7 @@ __device__ __forceinline__ void add_two_rows(uint64_t key, uint32_t first, uint3
 }
 
 /* Stores a block's sums, eight of them. The whole warp calls. */
-__device__ __forceinline__ void store_sums(const xxh3::LaneSums &sums, uint64_t *to,
+__device__ __forceinline__ void store_sums(const xxh3::HashSums &sums, uint64_t *to,
                                            unsigned lane) {
   uint64_t sum = sums.for_own + __shfl_xor_sync(kAllLanes, sums.for_neighbour, 2);
   sum += __shfl_xor_sync(kAllLanes, sum, 1);
@@ -94,7 +94,7 @@ __device__ __forceinline__ void store_sums(const xxh3::LaneSums &sums, uint64_t 
  * them. */
 template <class Kind>
 struct StoredSums {
-  xxh3::LaneSums of_plane[Kind::kValueBytes];
+  xxh3::HashSums of_plane[Kind::kValueBytes];
   uint32_t key_place; /* shared address of the lane's first key */
 
   /* Adds a batch of rows of the stored planes, of which `row` is the first, of a whole tile. The

@@ -25,7 +25,7 @@ static_assert(kLookups * kLookupBits <= kPackBits, "the bits of a step in one su
 static_assert(kThreadBits + kLookups * kLookupBits <= kSpanBits, "bits and counts in one sum");
 
 /* A block's shared memory. */
-struct BlockMemory {
+struct HierarchicalMemory {
   uint32_t packs[256 * HierarchicalPolicy::kCopies];
   uint32_t spans[256 * HierarchicalPolicy::kCopies];
   uint4 symbols[HierarchicalPolicy::kThreads * kThreadBits / 16 + 1]; /* one byte each */
@@ -33,8 +33,8 @@ struct BlockMemory {
 };
 
 extern __shared__ uint4 hierarchical_memory[];
-__device__ __forceinline__ BlockMemory *block_memory() {
-  return reinterpret_cast<BlockMemory *>(hierarchical_memory);
+__device__ __forceinline__ HierarchicalMemory *block_memory() {
+  return reinterpret_cast<HierarchicalMemory *>(hierarchical_memory);
 }
 
 /* ---- a thread's bits ---- */
@@ -61,12 +61,13 @@ struct ThreadWords : StretchWords {
 };
 
 /* Where the gaps say that a thread's codes begin and end in its bits. */
-struct Stretch {
+struct ThreadStretch {
   uint32_t gap, limit; /* codes begin from gap on and before limit */
   uint32_t end;        /* end of the last code */
 
   /* The whole warp calls. */
-  __device__ Stretch(const szg_hierarchical_stream &stream, uint64_t thread) : gap(0), limit(0) {
+  __device__ ThreadStretch(const szg_hierarchical_stream &stream, uint64_t thread)
+      : gap(0), limit(0) {
     uint64_t const first_bit = thread * kThreadBits;
     uint64_t const bits_left = stream.bit_count > first_bit ? stream.bit_count - first_bit : 0;
     bool const is_last = bits_left <= kThreadBits; /* or beyond it */
@@ -94,7 +95,7 @@ __device__ __forceinline__ uint32_t look_up(uint32_t copy, uint32_t bits) {
 }
 
 inline __device__ void fill_tables(const szg_hierarchical_tables *tables) {
-  BlockMemory *const memory = block_memory();
+  HierarchicalMemory *const memory = block_memory();
   for (uint32_t i = threadIdx.x; i < 256 * HierarchicalPolicy::kCopies;
        i += HierarchicalPolicy::kThreads) {
     memory->packs[i] = __ldg(&tables->packs[i / HierarchicalPolicy::kCopies]);
@@ -107,7 +108,7 @@ inline __device__ void fill_tables(const szg_hierarchical_tables *tables) {
 /* Counts the codes that begin in a stretch: returns where they end and, from kSpanCountBit on,
  * their number. */
 inline __device__ uint32_t count_codes(const szg_hierarchical_tables *tables,
-                                       const ThreadWords &words, const Stretch &stretch,
+                                       const ThreadWords &words, const ThreadStretch &stretch,
                                        bool *is_sound) {
   uint32_t const copy = own_copy(block_memory()->spans);
   uint32_t span = stretch.gap; /* bits above the count hold sums of borders and are dropped */
@@ -196,7 +197,7 @@ struct KeptPacks {
   bool is_all;                 /* slots hold all codes, which end where they should */
 
   __device__ __forceinline__ KeptPacks(const szg_hierarchical_tables *tables,
-                                       const ThreadWords &words, const Stretch &stretch)
+                                       const ThreadWords &words, const ThreadStretch &stretch)
       : at(stretch.gap), is_all(stretch.limit == kThreadBits) {
 #pragma unroll
     for (uint32_t group = 0; group < kGroups; group++) {

@@ -16,6 +16,7 @@
 #include <cub/device/device_scan.cuh>
 
 #include "core/cuda_check.cuh"
+#include "core/operators.cuh"
 #include "huffman/decode_words.cuh"
 #include "huffman/decoders/hierarchical_lookup.cuh"
 
@@ -32,7 +33,7 @@ constexpr uint32_t kStretches = SZG_SUBSEQUENCE_BITS / szg::kThreadBits;
 constexpr uint32_t kGapBits = SZG_HIERARCHICAL_SPLIT_GAP_BITS;
 static_assert(kStretches == 4 && kGapBits == 4, "the gaps of a subsequence are 16 bits");
 
-struct SplitJob {
+struct HierarchicalSplitJob {
   const szg_hierarchical_tables *tables;
   szg_linear_input_cuda input;
   uint64_t bit_count, subsequence_count, gap_bytes;
@@ -55,8 +56,8 @@ __device__ uint32_t pass_stretch(const szg_hierarchical_tables *tables, const ui
 
 /* Returns the gaps of a subsequence, the first one highest; 0 for stretches past the stream's
  * end. */
-__device__ uint32_t split_gap(const SplitJob &job, uint64_t subsequence, const uint32_t *spans,
-                              bool *is_sound) {
+__device__ uint32_t split_gap(const HierarchicalSplitJob &job, uint64_t subsequence,
+                              const uint32_t *spans, bool *is_sound) {
   uint64_t const first_word = subsequence * SZG_SUBSEQUENCE_WORDS;
   uint64_t const bits_left = job.bit_count - subsequence * SZG_SUBSEQUENCE_BITS;
   uint4 const head = szg::words_at(job.input, first_word);
@@ -75,7 +76,7 @@ __device__ uint32_t split_gap(const SplitJob &job, uint64_t subsequence, const u
 }
 
 __global__ void __launch_bounds__(SplitPolicy::kThreads)
-    gaps_split_kernel(const __grid_constant__ SplitJob job) {
+    gaps_split_kernel(const __grid_constant__ HierarchicalSplitJob job) {
   __shared__ uint32_t spans[256];
   if (__syncthreads_or(job.verdict->bad_data != 0)) return; /* for all threads */
   static_assert(SplitPolicy::kThreads == 256, "a span a thread");
@@ -105,10 +106,6 @@ struct SequenceShare { /* codes of a sequence; 0 past the last one */
   }
 };
 
-struct CodeSum {
-  __host__ __device__ uint64_t operator()(uint64_t a, uint64_t b) const { return a + b; }
-};
-
 } // namespace
 
 /* If scratch is NULL, only sets *scratch_bytes. */
@@ -116,7 +113,7 @@ static cudaError_t scan_sequences(void *scratch, size_t *scratch_bytes, const Se
                                   uint64_t *positions, cudaStream_t stream) {
   auto const shares =
       thrust::make_transform_iterator(thrust::make_counting_iterator<uint64_t>(0), share);
-  return cub::DeviceScan::ExclusiveScan(scratch, *scratch_bytes, shares, positions, CodeSum(),
+  return cub::DeviceScan::ExclusiveScan(scratch, *scratch_bytes, shares, positions, szg::Sum(),
                                         uint64_t{0}, (int)(share.sequence_count + 1), stream);
 }
 
@@ -143,13 +140,14 @@ szgpu_status szg_hierarchical_split_gaps_cuda(const szg_hierarchical_tables *tab
   SequenceShare const share = {input->sequence_codes, input->sequence_count};
   size_t scan_bytes = made->scan_temp_bytes;
   SZG_TRY_CUDA(scan_sequences(made->scan_temp, &scan_bytes, share, made->positions, stream));
-  SplitJob const job = {tables,
-                        *input,
-                        bit_count,
-                        szg_subsequence_count(bit_count),
-                        szg_hierarchical_gap_bytes(bit_count, SZG_HIERARCHICAL_SPLIT_GAP_BITS),
-                        made->gaps,
-                        verdict};
+  HierarchicalSplitJob const job = {
+      tables,
+      *input,
+      bit_count,
+      szg_subsequence_count(bit_count),
+      szg_hierarchical_gap_bytes(bit_count, SZG_HIERARCHICAL_SPLIT_GAP_BITS),
+      made->gaps,
+      verdict};
   unsigned blocks = 0;
   SZG_TRY(szg_spread_blocks(job.subsequence_count, SplitPolicy::kThreads,
                             SplitPolicy::kBlocksPerProcessor, &blocks));

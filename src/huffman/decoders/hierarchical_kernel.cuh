@@ -103,7 +103,7 @@ __device__ bool decode_block(const szg_hierarchical_tables *tables,
                              uint64_t block, uint64_t block_count) {
   uint64_t const thread = block * HierarchicalPolicy::kThreads + threadIdx.x;
   ThreadWords const words(stream, thread);
-  Stretch const stretch(stream, thread);
+  ThreadStretch const stretch(stream, thread);
   bool is_sound = thread > 0 || stretch.gap == 0;
   KeptPacks const packs(tables, words, stretch);
   bool const is_kept = kKeepsPacks && __all_sync(kAllLanes, packs.is_all);
@@ -155,10 +155,11 @@ szgpu_status launch_blocks(const szg_hierarchical_tables *tables,
   SZG_TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                                     cudaSharedmemCarveoutMaxShared));
   unsigned most_blocks = 0;
-  SZG_TRY(szg_resident_blocks(kernel, (int)HierarchicalPolicy::kThreads, (int)sizeof(BlockMemory),
-                              &most_blocks));
+  SZG_TRY(szg_resident_blocks(kernel, (int)HierarchicalPolicy::kThreads,
+                              (int)sizeof(HierarchicalMemory), &most_blocks));
   kernel<<<szg_grid_blocks(block_count, 1, most_blocks), HierarchicalPolicy::kThreads,
-           sizeof(BlockMemory), cuda_stream>>>(tables, *stream, output, block_count, verdict);
+           sizeof(HierarchicalMemory), cuda_stream>>>(tables, *stream, output, block_count,
+                                                      verdict);
   return szg_launched();
 }
 
