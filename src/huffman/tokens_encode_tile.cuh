@@ -228,7 +228,7 @@ __device__ void put_group(const szg_tokens_encoder &encoder, const Code *codes, 
 /* Adds the head to zeros. The whole warp calls. */
 __device__ inline void put_head(const TileHead &head, uint32_t *words) {
   put_head(head.form, head.begin, head.live, head.live >> threadIdx.x % 32 & 1, head.excess,
-           [=](uint32_t i, uint32_t bits) { atomicOr(words + i, bits); });
+           [&](uint32_t i, uint32_t bits) { atomicOr(words + i, bits); });
 }
 
 /* Writes a tile that was measured and has words. The whole warp calls. */

@@ -138,7 +138,7 @@ struct WordsLayout {
     if (word_count == 0) return;
     szg_head_form const form = form_of(team);
     uint32_t const begin_bits = szg_head_begin_bits(form);
-    auto const or_word = [=](uint32_t i, uint32_t bits) { words.from(i).put_or(bits); };
+    auto const or_word = [&](uint32_t i, uint32_t bits) { words.from(i).put_or(bits); };
     if (lane == 0) or_number(szg_head_begin_number(form, begin), begin_bits, 0, or_word);
     if (!is_live_leader) return;
     if (begin.has_mask) or_number(1, 1, begin_bits + lane / team.size, or_word);

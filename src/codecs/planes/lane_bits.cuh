@@ -65,7 +65,7 @@ __device__ __forceinline__ void write_head(const PlaneHead &head, uint32_t lane_
                                            uint32_t *words, unsigned lane) {
   if (lane == 0) atomicOr(words, szg_planes_head(head.least_bits, head.width));
   or_number(lane_bits - head.least_bits, head.width, 32 + lane * head.width,
-            [=](uint32_t i, uint32_t bits) { atomicOr(words + i, bits); });
+            [&](uint32_t i, uint32_t bits) { atomicOr(words + i, bits); });
 }
 
 } // namespace szg
