@@ -14,7 +14,7 @@ typedef struct raster_field {
   szgpu_params params; /* except predictor */
   void *values;        /* the test's: free() it */
   bool has_raster;     /* the step goes by the grid, whatever the predictor but interpolation */
-  double step;         /* then it is this, to within a millionth */
+  double step;         /* then it is this, to within a millionth; else it is not, if not 0 */
 } raster_field;
 
 enum { RASTER_FIELDS = 26 };

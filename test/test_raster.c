@@ -176,7 +176,7 @@ static void claim_size(const raster_field *field) {
   if (!may_declare || params->predictor == SZGPU_PREDICTOR_INTERPOLATION) return;
   test_archive const archive = test_compress(ctx, params, &field->shape, field->values);
   size_t const without = size_without_raster(field);
-  size_t const most = field->has_raster ? without : without + without / 15;
+  size_t const most = field->has_raster ? without : without + without / 20;
   if (archive.byte_count > most)
     fail_msg("%s, predictor %d: %zu bytes, %zu without", field->what, (int)params->predictor,
              archive.byte_count, without);
