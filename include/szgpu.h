@@ -696,12 +696,12 @@ enum { SZGPU_MAX_CTXS = 32 };
  * none.
  *
  * source gives the values as szgpu_compress takes them. The call reads it from its beginning to its
- * end: once in SZGPU_MODE_LOSSLESS, otherwise twice for most fields, and up to five times if values
- * are far outside a sample's range or very large. A source that cannot be read again must be copied
+ * end: once in SZGPU_MODE_LOSSLESS, otherwise twice for most fields, and more often if values are
+ * far outside a sample's range, very large, or not all on a grid that a sample has. In between, it
+ * reads a few of the values, to look for a grid. A source that cannot be read again must be copied
  * to one that can. The archive's header is written last, at offset 0. Everything else is written in
- * order. If the step did not suit values that are far outside a sample's range, the call starts the
- * archive again from its beginning; bytes beyond *archive_bytes are then left over from the first
- * attempt.
+ * order. If the step did not suit values that a sample did not have, the call starts the archive
+ * again from its beginning; bytes beyond *archive_bytes are then left over from the first attempt.
  *
  * The two callbacks are called from other threads, possibly at the same time, but neither is called
  * again before it has returned.

@@ -107,6 +107,17 @@ def sparse(shape, seed):
     return np.where(hashed % np.uint64(61) == 0, hashed % np.uint64(7), 0).astype(f64).reshape(shape)
 
 
+def off_grid(field):
+    """The same, each value up to 2^-12 above its multiple of 2^-10."""
+    more = (hashed(field.size, 7) >> np.uint64(12)).astype(f64).reshape(field.shape) / 2.0**64
+    return (field + more).astype(field.dtype)
+
+
+def numbers(shape, seed):
+    """Whole numbers, up to a few hundred."""
+    return np.floor(waves(shape, seed) * 16)
+
+
 def rain(shape, seed, of=waves):
     """Nothing is below 0, and much is 0, of either sign."""
     field = of(shape, seed)
@@ -400,7 +411,34 @@ CASES = {  # name: field, options
     "tile_exact_bf16": (lambda: weights(9001, u16, 8, 141), "-m abs -e 1e-30 -t bf16"),
     "tile_pwrel_exact_f64": (lambda: weights(5003, np.uint64, 11, 142).view(f64),
                              "-m pwrel -e 1e-13"),
+    "tile_raster_f32": (lambda: (numbers((19, 21, 37), 161) / 100).astype(f32), "-m abs -e 1e-4"),
+    "tile_raster_odd_f32": (lambda: numbers((70, 131), 162).astype(f32), "-m abs -e 1"),
+    "tile_raster_parts_f64": (lambda: numbers((19, 21, 37), 163) / 50 + 0.01, "-m abs -e 1e-4"),
+    "tile_raster_shifted_f32": (lambda: (numbers((9001,), 164) / 20 + 273.17).astype(f32),
+                                "-m abs -e 2e-3"),
+    "tile_raster_i16": (lambda: (12 * numbers((40, 9, 34), 165)).astype(np.int16),
+                        "-m abs -e 2 -t i16 --frame 16"),
+    "tile_raster_fill_f64": (lambda: with_fill(with_specials(numbers((40, 9, 34), 166)), 1e20),
+                             "-m abs -e 1e-3"),
+    "levels_raster_auto_f32": (lambda: numbers((40, 9, 34), 167).astype(f32),
+                               "-e 1e-5 --predictor auto"),
+    "linear_raster_f64": (lambda: numbers((66, 97), 168) / 8, "-m psnr -e 90 --no-gap"),
 }
+# Archives of versions before 1.1: their fields are multiples of 2^-10, which is their step now. The
+# fields of the cases *_off_* are not.
+BEFORE_RASTERS = ["box_f32", "box_f64", "wide_f64", "large_radius_f32", "tile_row_f64",
+                  "tile_plane_f64", "tile_box_f32", "tile_box_f64", "tile_wide_f64",
+                  "tile_groups_4_f32", "tile_groups_8_f32", "tile_groups_8_f64",
+                  "linear_no_gap_box_f32", "linear_limits_wide_f64"]
+
+
+def case_off_grid(name):
+    field, options = CASES[name]
+    kind, dtype = name.rsplit("_", 1)
+    return f"{kind}_off_{dtype}", (lambda: off_grid(field()), options)
+
+
+CASES.update(case_off_grid(name) for name in BEFORE_RASTERS)
 # Planes frames as encoders wrote them up to format version 6: words before stored planes.
 OLD_WORDS = {name.replace("_", f"_v{version}_", 1): name for version, names in {
     3: ["lossless_bf16", "lossless_fp8", "lossless_f32", "lossless_specials_f64",
@@ -411,7 +449,7 @@ CASES.update((old, CASES[name]) for old, name in OLD_WORDS.items())
 
 # The command does not write these. Encoders since version 3 write planes frames instead of the first.
 ONLY_READ = ["tile_raw_f32", "tile_pwrel_limits_f32", "levels_pwrel_limits_f64",
-             "tile_restored_f32", "levels_restored_f64", *OLD_WORDS]
+             "tile_restored_f32", "levels_restored_f64", *BEFORE_RASTERS, *OLD_WORDS]
 SUFFIXES = {np.dtype(f32): ".f32", np.dtype(f64): ".f64"}  # -t gives the other types
 
 

@@ -719,7 +719,7 @@ static void counts_tiles_all_over(void **state) {
     uint32_t columns = 0; /* of 8 tiles a row */
     assert_int_equal(counted, tile_count < 128 ? tile_count : 128);
     for (uint64_t i = 0, before = 0; i < counted; i++) {
-      uint64_t const tile = szg_levels_counted_tile(tile_count, counted, i);
+      uint64_t const tile = szg_number_in_part(tile_count, counted, i);
       assert_true(tile < tile_count && (i == 0 || tile > before));
       if (counted == tile_count) assert_int_equal(tile, i);
       columns |= 1u << tile % 8;

@@ -38,6 +38,12 @@ static inline uint64_t szg_outlier_sizes_sum(const szg_outlier_sizes *sizes) {
   return sizes->exact_counts + sizes->exact_mask + sizes->exact_values + sizes->fill_counts +
          sizes->fill_mask;
 }
+/* Whether a frame of so many values of the coded type has strays (szg_bound_has_strays). */
+static inline bool szg_outlier_sizes_stray(const szg_outlier_sizes *sizes,
+                                           const szg_bound_plan *bound, szgpu_dtype dtype,
+                                           uint64_t value_count) {
+  return szg_bound_has_strays(bound, value_count, sizes->exact_values / szg_dtype_bytes(dtype));
+}
 static inline uint32_t szg_outlier_section_count(const szg_outlier_sizes *sizes) {
   return (sizes->exact_mask ? 3u : 0u) + (sizes->fill_mask ? 2u : 0u);
 }

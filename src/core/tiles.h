@@ -139,6 +139,18 @@ SZG_HD bool szg_shape_is_valid(const szgpu_shape *shape) {
 
 SZG_HD uint64_t szg_lesser_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
+/* floor(i N / S), without overflow: the i-th of S parts of the numbers below N begins there. */
+SZG_HD uint64_t szg_start_of_part(uint64_t count, uint32_t part_count, uint64_t i) {
+  return i * (count / part_count) + i * (count % part_count) / part_count;
+}
+/* The i-th number of a sample, in ascending order: one of each part, where a multiple of the golden
+ * ratio says. Equal steps would meet only a few columns of tiles. */
+SZG_HD uint64_t szg_number_in_part(uint64_t count, uint32_t part_count, uint64_t i) {
+  uint64_t const start = szg_start_of_part(count, part_count, i);
+  uint64_t const end = szg_start_of_part(count, part_count, i + 1);
+  return start + szg_mul_high_u64((i + 1) * UINT64_C(0x9E3779B97F4A7C15), end - start);
+}
+
 /* Completes a grid that has extents and tiles. */
 SZG_HD void szg_grid_count_tiles(szg_grid *grid) {
   grid->z_tiles = szg_div_up(grid->z_extent, grid->tile_z);

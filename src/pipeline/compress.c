@@ -13,6 +13,7 @@
 #include "frames/mapped.h"
 #include "pipeline/calls.h"
 #include "pipeline/pipeline.h"
+#include "quant/raster.h"
 #include "quant/restored.h"
 
 static bool is_lossless(const szgpu_params *params) { return params->mode == SZGPU_MODE_LOSSLESS; }
@@ -90,6 +91,10 @@ static szgpu_status make_plan(szgpu_ctx *ctx, const szg_write_request *request,
   SZG_TRY(szg_arena_open(ctx, &arena, &arena));
   carve(&arena, request, plan);
   return SZGPU_OK;
+}
+
+static bool keeps_restored(const szgpu_params *params) {
+  return params->mode == SZGPU_MODE_ABS && params->keep & SZGPU_KEEP_RESTORED;
 }
 
 static bool keeps_range(const szgpu_params *params) {
@@ -191,12 +196,28 @@ static szgpu_status find_bound(const szgpu_params *params, const szg_value_sourc
   return SZGPU_OK;
 }
 
+/* Looks for a raster, unless nothing is to be known of the values, or a raster would not do. */
+static szgpu_status find_raster(const szgpu_params *params, const szg_grid *grid,
+                                const szg_value_source *source, szg_bound_plan *bound) {
+  bool const insists = params->predictor == SZGPU_PREDICTOR_INTERPOLATION;
+  if (bound->is_declared || insists) return SZGPU_OK;
+  szg_raster_asked const asked = {
+      .grid = grid,
+      .may_interpolate = params->predictor == SZGPU_PREDICTOR_AUTO &&
+                         szg_call_traits(params) & SZG_KIND_INTERPOLATES,
+      .may_have_planes = params->layout == SZGPU_LAYOUT_TILE,
+      .keeps_values_exactly = keeps_restored(params)};
+  return szg_raster_settle(&asked, source, bound);
+}
+
 szgpu_status szg_call_bound(const szgpu_params *params, const szg_grid *grid,
-                            const szg_value_source *source, bool may_sample,
+                            const szg_value_source *source, szg_bound_tries tries,
                             szg_bound_plan *bound) {
-  bool const keeps = params->mode == SZGPU_MODE_ABS && (params->keep & SZGPU_KEEP_RESTORED);
-  SZG_TRY(find_bound(params, source, may_sample && !keeps, bound)); /* all values are read anyway */
-  if (!keeps) return SZGPU_OK;
+  bool const keeps = keeps_restored(params);
+  SZG_TRY(find_bound(params, source, tries.may_sample && !keeps, bound)); /* all are read anyway */
+  if (tries.may_have_raster && source->mapping.kind != SZG_MAPPING_LOG)
+    SZG_TRY(find_raster(params, grid, source, bound));
+  if (!keeps || bound->has_raster) return SZGPU_OK;
   uint64_t const frame_rows =
       szg_frame_rows(grid, source->mapping.outer, params->mode, params->frame_rows);
   szg_restored_asked const asked = {params->predictor, grid, frame_rows * grid->row_values};
@@ -307,8 +328,7 @@ static szgpu_status write_archive(const compress_call *call, compress_plan *plan
   return SZGPU_OK;
 }
 
-/* Under a bound that follows from a sample, if possible; if not, or if it fails, from all
- * values. */
+/* Under a bound that follows from as few values as possible. */
 static szgpu_status compress_bounded(compress_call *call, compress_plan *plan,
                                      const szgpu_shape *shape, const archive_room *room) {
   szg_bound_plan bound;
@@ -320,13 +340,14 @@ static szgpu_status compress_bounded(compress_call *call, compress_plan *plan,
     SZG_TRY(szg_mapped_open(call->ctx, mapping, value_count));
     source.inner_values = call->ctx->kept[SZG_KEPT_INNER].bytes;
   }
-  bool may_sample = true, fails;
+  szg_bound_tries tries = szg_bound_first_try();
+  bool fails;
   do {
-    SZG_TRY(szg_call_bound(call->params, call->grid, &source, may_sample, &bound));
+    SZG_TRY(szg_call_bound(call->params, call->grid, &source, tries, &bound));
     call->bound = &bound;
     szg_header header = szg_call_header(call->params, shape, call->grid, &bound);
     SZG_TRY(write_archive(call, plan, &header, room, &fails));
-    may_sample = false;
+    szg_bound_next_try(&bound, &tries);
   } while (fails);
   return SZGPU_OK;
 }
@@ -355,7 +376,7 @@ szgpu_status szg_foresee_cpu(szgpu_ctx *ctx, const szgpu_params *params, const s
   szg_mapping const mapping = szg_mapping_of_params(params, shape->dtype);
   szg_value_source const source =
       szg_value_source_mapped_cpu(&silent, &mapping, field, grid->value_count);
-  if (!is_lossless) SZG_TRY(szg_call_bound(params, grid, &source, true, &bound));
+  if (!is_lossless) SZG_TRY(szg_call_bound(params, grid, &source, szg_bound_first_try(), &bound));
   szg_header const header = szg_call_header(params, shape, grid, is_lossless ? NULL : &bound);
   szg_describe_header(&header, grid, info);
   return SZGPU_OK;

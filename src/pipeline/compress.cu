@@ -61,7 +61,7 @@ static szgpu_status carve_pinned(szg_arena *arena, const plan_request *request,
   uint64_t const frames = request->frames.frame_count;
   uint64_t header_bytes;
   SZG_REQUIRE(szg_header_bytes_with(frames, SZG_MOST_MORE_BYTES, &header_bytes), SZGPU_BAD_SHAPE);
-  plan->range_back = (uint8_t *)szg_arena_take(arena, SZG_RANGE_WORK_BYTES, 1);
+  plan->range_back = (uint8_t *)szg_arena_take(arena, SZG_PICK_WORK_BYTES, 1);
   plan->header = (uint8_t *)szg_arena_take(arena, header_bytes, 1);
   plan->frame_bytes = (uint64_t *)szg_arena_take(arena, frames, sizeof *plan->frame_bytes);
   szg_write_plan_carve_pinned(arena, &request->frames, &plan->frames);
@@ -124,7 +124,8 @@ static szgpu_status bring_field(const compress_call *call, const compress_plan *
 
 /* The same for a field of values that are coded in a wider type. */
 static szgpu_status find_mapped_bound(const compress_call *call, const compress_plan *plan,
-                                      bool *is_there, szg_bound_plan *bound) {
+                                      szg_bound_tries tries, bool *is_there,
+                                      szg_bound_plan *bound) {
   szg_device *const device = &call->ctx->device;
   szg_mapped_source_cuda mapped;
   SZG_TRY(*is_there ? set_zeroed(call, plan) : bring_field(call, plan));
@@ -133,31 +134,31 @@ static szgpu_status find_mapped_bound(const compress_call *call, const compress_
                               plan->frames.inner_values, call->request->frame_grid.value_count,
                               szg_sign_words_cuda(&plan->frames), plan->frames.range_work,
                               plan->range_back, &mapped);
-  SZG_TRY(szg_call_bound(call->params, call->grid, &mapped.source, false, bound));
+  SZG_TRY(szg_call_bound(call->params, call->grid, &mapped.source, tries, bound));
   return szg_device_mark(device, "range");
 }
 
 /* A declared magnitude: values are only looked at if restored ones are to be kept. */
 static szgpu_status find_declared_bound(const compress_call *call, const compress_plan *plan,
-                                        szg_bound_plan *bound) {
+                                        szg_bound_tries tries, szg_bound_plan *bound) {
   szg_value_source_cuda there;
   SZG_TRY(bring_field(call, plan));
   szg_value_source_open_cuda(&call->ctx->device, call->request->dtype, call->field,
                              call->grid->value_count, plan->frames.range_work, plan->range_back,
                              &there);
   there.source.mapping = call->request->mapping;
-  return szg_call_bound(call->params, call->grid, &there.source, false, bound);
+  return szg_call_bound(call->params, call->grid, &there.source, tries, bound);
 }
 
 /* Brings the field to the device, slice by slice, each once: what the host's memory then changes to
  * does not matter. Derives the bound from its least, greatest and fill value, or from a sample.
  * is_there: whether the field is on the device. */
 static szgpu_status find_bound(const compress_call *call, const compress_plan *plan,
-                               bool may_sample, bool *is_there, szg_bound_plan *bound) {
+                               szg_bound_tries tries, bool *is_there, szg_bound_plan *bound) {
   const szg_mapping *const mapping = &call->request->mapping;
   if (szg_call_has_declared_bound(call->params, mapping))
-    return find_declared_bound(call, plan, bound);
-  if (szg_is_mapped(mapping)) return find_mapped_bound(call, plan, is_there, bound);
+    return find_declared_bound(call, plan, tries, bound);
+  if (szg_is_mapped(mapping)) return find_mapped_bound(call, plan, tries, is_there, bound);
   szg_device *const device = &call->ctx->device;
   szgpu_dtype const dtype = call->shape->dtype;
   uint64_t const value_count = call->grid->value_count;
@@ -171,7 +172,7 @@ static szgpu_status find_bound(const compress_call *call, const compress_plan *p
     source = &upload.source;
   }
   SZG_TRY(set_zeroed(call, plan));
-  SZG_TRY(szg_call_bound(call->params, call->grid, source, may_sample, bound));
+  SZG_TRY(szg_call_bound(call->params, call->grid, source, tries, bound));
   return szg_device_mark(device, "range");
 }
 
@@ -304,21 +305,21 @@ static szgpu_status write_piece(const compress_call *call, const compress_plan *
   return szg_device_mark(device, "archive to host");
 }
 
-/* Compresses without zstd, under a bound that follows from a sample, if possible; if not, or if it
- * fails, from all values. */
+/* Compresses without zstd, under a bound that follows from as few values as possible. */
 static szgpu_status compress_plain(const compress_call *call, const compress_plan *plan,
                                    uint64_t *used_bytes) {
   if (call->piece) return write_piece(call, plan, used_bytes);
-  bool fails, may_sample = true, is_there = !call->host_field;
+  szg_bound_tries tries = szg_bound_first_try();
+  bool fails, is_there = !call->host_field;
   if (call->request->is_lossless) {
     SZG_TRY(bring_field(call, plan));
     return write_archive(call, plan, NULL, used_bytes, &fails);
   }
   do {
     szg_bound_plan bound;
-    SZG_TRY(find_bound(call, plan, may_sample, &is_there, &bound));
+    SZG_TRY(find_bound(call, plan, tries, &is_there, &bound));
     SZG_TRY(write_archive(call, plan, &bound, used_bytes, &fails));
-    may_sample = false;
+    szg_bound_next_try(&bound, &tries);
   } while (fails);
   return SZGPU_OK;
 }

@@ -62,6 +62,15 @@ typedef struct range_pass {
   szg_restored_found restored;
 } range_pass;
 
+/* Whether the source has all bytes of the field that were read at `offset`. */
+static szgpu_status has_all(flow_compression *call, uint64_t offset, uint64_t got_bytes,
+                            uint64_t byte_count) {
+  if (got_bytes == byte_count) return SZGPU_OK;
+  call->flow->source_code = 0;
+  call->flow->source_offset = offset + got_bytes;
+  return SZGPU_SOURCE_FAILED;
+}
+
 /* Takes byte_count bytes of the field, which must be there, to a slot. */
 static szgpu_status take_values(flow_compression *call, uint64_t offset, uint64_t byte_count,
                                 int slot_number) {
@@ -69,10 +78,7 @@ static szgpu_status take_values(flow_compression *call, uint64_t offset, uint64_
   szg_flow_slot *const slot = &flow->slots[slot_number];
   uint64_t got_bytes;
   SZG_TRY(szg_flow_take(flow, offset, slot->values, byte_count, &slot->from, &got_bytes));
-  if (got_bytes == byte_count) return SZGPU_OK;
-  flow->source_code = 0;
-  flow->source_offset = offset + got_bytes;
-  return SZGPU_SOURCE_FAILED;
+  return has_all(call, offset, got_bytes, byte_count);
 }
 
 static uint64_t values_of_piece(const range_pass *pass, uint64_t piece) {
@@ -185,6 +191,21 @@ static szgpu_status find_restored(const szg_value_source *source, const szg_rest
   return SZGPU_OK;
 }
 
+/* Reads each run where it is: there are few. */
+static szgpu_status pick(const szg_value_source *source, const szg_runs *runs, void *picked) {
+  flow_compression *const call = source->where;
+  uint64_t const width = szg_dtype_bytes(source->mapping.outer);
+  uint64_t const run_bytes = runs->run_values * width;
+  uint64_t got_bytes;
+  for (uint32_t i = 0; i < runs->count; i++) {
+    uint64_t const offset = runs->first[i] * width;
+    SZG_TRY(szg_flow_read(call->flow, offset, (uint8_t *)picked + i * run_bytes, run_bytes,
+                          &got_bytes));
+    SZG_TRY(has_all(call, offset, got_bytes, run_bytes));
+  }
+  return SZGPU_OK;
+}
+
 /* ---- frames ---- */
 
 static uint64_t values_bytes_of(const flow_compression *call, uint64_t frame) {
@@ -289,8 +310,7 @@ static bool begins_anew(const flow_compression *call, szgpu_status status) {
   return call->fails && status == SZGPU_CANCELLED && !call->flow->is_cancelled;
 }
 
-/* Under a bound that follows from a sample, if possible; if not, or if it fails, from all
- * values. */
+/* Under a bound that follows from as few values as possible. */
 static szgpu_status compress_bounded(flow_compression *call, uint64_t *archive_bytes) {
   szg_mapping const mapping = szg_mapping_of_params(call->params, call->shape->dtype);
   szg_value_source const source = {.dtype = mapping.inner,
@@ -301,16 +321,17 @@ static szgpu_status compress_bounded(flow_compression *call, uint64_t *archive_b
                                    .sample_extremes = sample_extremes,
                                    .greatest_up_to = greatest_up_to,
                                    .survey = survey_values,
-                                   .find_restored = find_restored};
-  bool may_sample = true;
+                                   .find_restored = find_restored,
+                                   .pick = pick};
+  szg_bound_tries tries = szg_bound_first_try();
   szgpu_status status;
   do {
     szg_bound_plan bound;
-    SZG_TRY(szg_call_bound(call->params, call->grid, &source, may_sample, &bound));
+    SZG_TRY(szg_call_bound(call->params, call->grid, &source, tries, &bound));
     call->bound = &bound;
     szg_header const header = szg_call_header(call->params, call->shape, call->grid, &bound);
     status = write_archive(call, &header, archive_bytes);
-    may_sample = false;
+    szg_bound_next_try(&bound, &tries);
     for (int i = 0; i < call->flow->ctx_count && begins_anew(call, status); i++)
       call->flow->ctxs[i]->error[0] = '\0'; /* of frames that failed */
   } while (begins_anew(call, status));

@@ -65,6 +65,12 @@ static szgpu_status greatest_up_to(const szg_value_source *source, const szg_ran
   return SZGPU_OK;
 }
 
+static szgpu_status pick(const szg_value_source *source, const szg_runs *runs, void *picked) {
+  auto const *const mapped = (const szg_mapped_source_cuda *)source->where;
+  return szg_pick_cuda(mapped->device, source->mapping.outer, source->values, runs,
+                       mapped->pinned_work, picked);
+}
+
 void szg_mapped_source_open_cuda(szg_device *device, const szg_mapping *mapping, const void *values,
                                  uint64_t value_count, void *inner, uint64_t inner_values,
                                  uint32_t *signs, void *work, void *pinned_work,
@@ -80,6 +86,7 @@ void szg_mapped_source_open_cuda(szg_device *device, const szg_mapping *mapping,
   source->source.find_extremes = find_extremes;
   source->source.greatest_up_to = greatest_up_to;
   source->source.survey = survey_values;
+  source->source.pick = pick;
   source->device = device;
   source->inner = (uint8_t *)inner;
   source->inner_values = inner_values;

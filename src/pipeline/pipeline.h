@@ -35,13 +35,28 @@ uint32_t szg_call_traits(const szgpu_params *params);
 /* Whether the bound follows from params->greatest alone. */
 bool szg_call_has_declared_bound(const szgpu_params *params, const szg_mapping *mapping);
 
-/* The bound, and the archive's header except archive_bytes. may_sample: the bound may follow from a
- * sample, if the mode and the sample allow that; if it fails (szg_bound_fails), everything begins
- * anew without. bound: NULL if the call is lossless. */
+/* From what the bound may follow. If it fails (szg_bound_fails), everything begins anew, with
+ * less. */
+typedef struct szg_bound_tries {
+  bool may_sample;      /* from a sample, if the mode and the sample allow that */
+  bool may_have_raster; /* from the raster of the values, if a sample has one */
+} szg_bound_tries;
+static inline szg_bound_tries szg_bound_first_try(void) {
+  szg_bound_tries const first = {true, true};
+  return first;
+}
+static inline void szg_bound_next_try(const szg_bound_plan *failed, szg_bound_tries *tries) {
+  if (failed->is_sampled)
+    tries->may_sample = false;
+  else
+    tries->may_have_raster = false;
+}
+
+/* The bound, and the archive's header except archive_bytes. bound: NULL if the call is lossless. */
 szgpu_status szg_call_declared_bound(const szgpu_params *params, const szg_mapping *mapping,
                                      szg_bound_plan *bound) SZG_CHECKED;
 szgpu_status szg_call_bound(const szgpu_params *params, const szg_grid *grid,
-                            const szg_value_source *source, bool may_sample,
+                            const szg_value_source *source, szg_bound_tries tries,
                             szg_bound_plan *bound) SZG_CHECKED;
 szg_header szg_call_header(const szgpu_params *params, const szgpu_shape *shape,
                            const szg_grid *grid, const szg_bound_plan *bound);

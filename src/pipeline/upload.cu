@@ -101,6 +101,11 @@ static szgpu_status find_restored(const szg_value_source *source, const szg_rest
   return upload->there->source.find_restored(&upload->there->source, look, found);
 }
 
+static szgpu_status pick(const szg_value_source *source, const szg_runs *runs, void *picked) {
+  auto const *const upload = (const szg_upload_cuda *)source->where;
+  return upload->there->source.pick(&upload->there->source, runs, picked);
+}
+
 void szg_upload_open_cuda(const szg_value_source_cuda *there, const void *from, void *to,
                           bool *is_there, szg_upload_cuda *upload) {
   upload->source = there->source;
@@ -110,6 +115,7 @@ void szg_upload_open_cuda(const szg_value_source_cuda *there, const void *from, 
   upload->source.greatest_up_to = greatest_up_to;
   upload->source.survey = survey_values;
   upload->source.find_restored = find_restored;
+  upload->source.pick = pick;
   upload->there = there;
   upload->from = (const uint8_t *)from;
   upload->to = (uint8_t *)to;

@@ -188,6 +188,7 @@ szgpu_status szg_bound_derive(const szg_value_source *source, szgpu_mode mode, d
   if (mode == SZGPU_MODE_PSNR) /* uniform noise with a step of 2 b has mean square b^2 / 3 */
     bound = psnr_bound(asked, least, greatest);
   double magnitude = greatest_magnitude(least, greatest);
+  plan->magnitude = magnitude;
   plan->absolute_bound = bound;
   bound = szg_mapping_inner_bound(&source->mapping, bound, magnitude);
   if (!plan->is_constant) {
@@ -352,7 +353,7 @@ szgpu_status szg_bound_sample(const szg_value_source *source, double asked, szg_
   begin_plan(source->dtype, &range, plan);
   plan->absolute_bound = asked;
   plan->is_sampled = true;
-  plan->greatest = magnitude;
+  plan->greatest = plan->magnitude = magnitude;
   derive_step(source->dtype, asked, magnitude, plan);
   finish_plan(asked, &range, plan);
   *is_enough = !plan->is_hopeless;

@@ -260,6 +260,12 @@ szgpu_status survey(const szg_value_source *source, const szg_survey *asked, szg
   });
 }
 
+szgpu_status pick(const szg_value_source *source, const szg_runs *runs, void *picked) {
+  auto const *const cuda = (const szg_value_source_cuda *)source->where;
+  return szg_pick_cuda(cuda->device, source->dtype, source->values, runs, cuda->pinned_work,
+                       picked);
+}
+
 } // namespace
 } // namespace szg
 
@@ -278,7 +284,8 @@ void szg_value_source_open_cuda(szg_device *device, szgpu_dtype dtype, const voi
               szg::sample_extremes,
               szg::greatest_up_to,
               szg::survey,
-              szg_restored_find_cuda},
+              szg_restored_find_cuda,
+              szg::pick},
              device,
              work,
              pinned_work};

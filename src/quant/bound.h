@@ -56,10 +56,13 @@ typedef struct szg_bound_plan {
   bool has_own_fill;   /* SZG_MAPPING_LOG: the field has a fill value, with these bits */
   uint64_t own_fill_bits;
   double absolute_bound; /* of the field's values; the quantizer's is of those that are coded */
+  double magnitude;      /* of the largest value that is coded; of a sample, half as much again */
   double greatest;       /* X: the largest magnitude for which the bound means anything */
   szg_quantizer quantizer;
   bool keeps_restored;   /* the lattice is that of restored.h */
   bool only_differences; /* levels frames do not interpolate */
+  bool has_raster;       /* the step is that of raster.h; there are no levels frames */
+  uint32_t most_strays;  /* then, of 1024 values of a frame */
 } szg_bound_plan;
 
 /* What a pass over the values finds. */
@@ -104,6 +107,14 @@ static inline void szg_ends_merge(const szg_ends *more, szg_ends *ends) {
   ends->high_count += more->high_count;
 }
 
+/* Runs of neighbouring values, all of the same length, that are picked out of a field. */
+enum { SZG_MOST_RUNS = 512, SZG_MOST_PICKED = 4096 };
+typedef struct szg_runs {
+  uint32_t count;      /* at most SZG_MOST_RUNS */
+  uint32_t run_values; /* count * run_values: at most SZG_MOST_PICKED */
+  uint64_t first[SZG_MOST_RUNS];
+} szg_runs;
+
 struct szg_restored_look; /* restored.h */
 struct szg_restored_found;
 
@@ -137,6 +148,9 @@ struct szg_value_source {
   szgpu_status (*find_restored)(const szg_value_source *source,
                                 const struct szg_restored_look *look,
                                 struct szg_restored_found *found);
+  /* Copies runs, as they are in the field's type, to the host's memory, after one of the passes
+   * above. Not with SZG_MAPPING_LOG. */
+  szgpu_status (*pick)(const szg_value_source *source, const szg_runs *runs, void *picked);
 };
 
 /* Values of F32 or F64, and values that the mapping leads to these. */
@@ -194,11 +208,20 @@ static inline bool szg_bound_may_be_exceeded(const szg_bound_plan *plan) {
   return plan->is_sampled || plan->is_declared;
 }
 
-/* Whether the field must be coded anew, under a bound that follows from all of its values: under
- * this one a frame has strays, values that are kept exactly (not in raw tiles), or so many that it
- * is given up. */
+/* Whether the field must be coded anew, under a bound for which more of its values were looked at:
+ * under this one a frame has strays. */
 static inline bool szg_bound_fails(const szg_bound_plan *plan, bool has_strays) {
-  return plan && plan->is_sampled && has_strays;
+  return plan && (plan->is_sampled || plan->has_raster) && has_strays;
+}
+
+/* Whether a frame with so many values that are kept exactly (not in raw tiles) has strays. A raster
+ * was found in a few values, so that some of the others may be off it: one of 1024 takes less than
+ * a raster saves. */
+static inline bool szg_bound_has_strays(const szg_bound_plan *plan, uint64_t value_count,
+                                        uint64_t exact_count) {
+  if (!plan->has_raster) return exact_count > 0;
+  uint64_t const rest = value_count % 1024 * plan->most_strays / 1024;
+  return exact_count > 1 + value_count / 1024 * plan->most_strays + rest;
 }
 
 /* A quantizer made from the header's fields, for restoring. */
@@ -214,10 +237,15 @@ bool szg_quantizer_take_16_bits(double greatest, szg_quantizer *k);
 
 /* ---- CUDA ---- */
 
-/* Bytes, aligned to 8: on the device, 0 before and after a pass; and pinned, for the result. */
-enum { SZG_RANGE_WORK_BYTES = 128 };
+/* Bytes, aligned to 8: on the device, 0 before and after a pass; pinned, for the result; and pinned
+ * of a source that picks, for runs and values, too. */
+enum {
+  SZG_RANGE_WORK_BYTES = 128,
+  SZG_PICK_WORK_BYTES = SZG_RANGE_WORK_BYTES + 8 * (SZG_MOST_RUNS + SZG_MOST_PICKED)
+};
 
-/* Values on the device. Each pass waits for its result: one round trip. */
+/* Values on the device. Each pass waits for its result: one round trip. pinned_work has
+ * SZG_PICK_WORK_BYTES if the source is to pick values, else SZG_RANGE_WORK_BYTES. */
 typedef struct szg_value_source_cuda {
   szg_value_source source; /* its `where` points here, so this must not move */
   szg_device *device;
@@ -227,6 +255,10 @@ typedef struct szg_value_source_cuda {
 void szg_value_source_open_cuda(szg_device *device, szgpu_dtype dtype, const void *values,
                                 uint64_t value_count, void *work, void *pinned_work,
                                 szg_value_source_cuda *source);
+
+/* Picks runs of values on the device (pick.cu). dtype: theirs. */
+szgpu_status szg_pick_cuda(szg_device *device, szgpu_dtype dtype, const void *values,
+                           const szg_runs *runs, void *pinned_work, void *picked) SZG_CHECKED;
 
 /* Values on the device that a mapping leads to F32 or F64. inner: where the inner values go, and
  * signs (values/mapping.h) with them; NULL: nowhere. named_fill and extremes: of the inner values,

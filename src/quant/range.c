@@ -216,6 +216,14 @@ static szgpu_status survey_cpu(const szg_value_source *source, const szg_survey 
   return SZGPU_OK;
 }
 
+static szgpu_status pick_cpu(const szg_value_source *source, const szg_runs *runs, void *picked) {
+  size_t const width = szg_dtype_bytes(source->mapping.outer), run_bytes = runs->run_values * width;
+  for (uint32_t i = 0; i < runs->count; i++)
+    memcpy((uint8_t *)picked + i * run_bytes,
+           (const uint8_t *)source->values + runs->first[i] * width, run_bytes);
+  return SZGPU_OK;
+}
+
 szg_value_source szg_value_source_mapped_cpu(szg_threads *threads, const szg_mapping *mapping,
                                              const void *values, uint64_t value_count) {
   return (szg_value_source){.dtype = mapping->inner,
@@ -227,7 +235,8 @@ szg_value_source szg_value_source_mapped_cpu(szg_threads *threads, const szg_map
                             .sample_extremes = sample_extremes_cpu,
                             .greatest_up_to = greatest_up_to_cpu,
                             .survey = survey_cpu,
-                            .find_restored = szg_restored_find_cpu};
+                            .find_restored = szg_restored_find_cpu,
+                            .pick = pick_cpu};
 }
 
 szg_value_source szg_value_source_cpu(szg_threads *threads, szgpu_dtype dtype, const void *values,

@@ -48,7 +48,7 @@ szg_tokens_tally count_on_cpu(const Setup &s, uint32_t stage, const Bytes &field
   szg_tokens_shape const shape = {group_count, 0, s.levels.is_wide};
   szg_tokens_tally tally = {};
   for (uint32_t i = 0; i < counted_count; i++) {
-    uint64_t const t = szg_levels_counted_tile(tile_count, counted_count, i);
+    uint64_t const t = szg_number_in_part(tile_count, counted_count, i);
     uint64_t existing[SZG_TOKENS_MOST_GROUPS];
     szg_levels_existing_places(&s.levels, stage, t, existing);
     szg_levels_estimate_tile(&s.levels, stage, t, &s.lattice, field.data(), &work, codes.data());

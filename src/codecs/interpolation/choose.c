@@ -17,6 +17,7 @@ static bool keeps_bound(const szg_bound_plan *bound, bool is_wide, double fine_s
   bool const is_close = arithmetic == SZG_ARITHMETIC_F32_CLOSE;
   bool const is_f32 = is_close || arithmetic == SZG_ARITHMETIC_F32;
   double const b = bound->quantizer.bound, greatest = bound->greatest;
+  if (bound->has_raster) return false; /* its step may be larger than two bounds */
   if (bound->keeps_restored && !szg_restored_has_room(bound)) return false;
   if (is_close && !(is_wide && b <= 0x1p-11 * greatest)) return false;
   if (arithmetic == SZG_ARITHMETIC_F64_WIDE && !is_wide) return false;

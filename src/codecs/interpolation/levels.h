@@ -138,18 +138,6 @@ void szg_levels_spans_of_values(const szg_levels *levels, uint64_t first_value, 
 SZG_HD uint32_t szg_levels_counted_tiles(uint64_t tile_count) {
   return (uint32_t)szg_lesser_u64(tile_count, SZG_LEVELS_MOST_COUNTED);
 }
-/* floor(i T / S), without overflow: the i-th of S parts of the tiles begins there. */
-SZG_HD uint64_t szg_levels_part_start(uint64_t tile_count, uint32_t part_count, uint64_t i) {
-  return i * (tile_count / part_count) + i * (tile_count % part_count) / part_count;
-}
-/* The i-th counted tile: one of each part, where a multiple of the golden ratio says. Equal steps
- * would meet only a few columns of tiles. */
-SZG_HD uint64_t szg_levels_counted_tile(uint64_t tile_count, uint32_t counted_count, uint64_t i) {
-  uint64_t const start = szg_levels_part_start(tile_count, counted_count, i);
-  uint64_t const end = szg_levels_part_start(tile_count, counted_count, i + 1);
-  return start + szg_mul_high_u64((i + 1) * UINT64_C(0x9E3779B97F4A7C15), end - start);
-}
-
 /* How values become lattice values. The encoder's X is value * inverse, rounded once by a fused
  * multiply-add; it must be within the limit, at most 2^22 (wide: 2^50). */
 typedef struct szg_levels_lattice {

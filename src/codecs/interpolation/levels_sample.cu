@@ -158,7 +158,7 @@ __device__ uint32_t find_sample(const SampleJob &job, uint32_t n, SampleBlock *b
   while (i >= job.stages[stage].counted_count) i -= job.stages[stage++].counted_count;
   if (threadIdx.x == 0) {
     const SampleStage &own = job.stages[stage];
-    uint64_t const tile_index = szg_levels_counted_tile(own.tiles.tile_count, own.counted_count, i);
+    uint64_t const tile_index = szg_number_in_part(own.tiles.tile_count, own.counted_count, i);
     block->place = LevelsPlace(own.job, tile_index);
   }
   for (uint32_t at = threadIdx.x; at < kTallyNumbers; at += LevelsPolicy::kThreads)

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * What szg_levels_estimate_tile and szg_tokens_count do with the counted tiles of all stages
- * (szg_levels_counted_tile), in one launch. docs/format.md, section 16, "Counts", has the rules.
+ * (szg_number_in_part), in one launch. docs/format.md, section 16, "Counts", has the rules.
  */
 #ifndef SZG_LEVELS_SAMPLE_H
 #define SZG_LEVELS_SAMPLE_H

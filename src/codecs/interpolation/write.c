@@ -187,7 +187,7 @@ static szgpu_status count_tile(void *job_pointer, uint64_t i, int worker) {
   uint32_t stage = 0;
   while (i >= job->counted_tiles[stage]) i -= job->counted_tiles[stage++];
   uint64_t const tile_index =
-      szg_levels_counted_tile(levels->stages[stage].tile_count, job->counted_tiles[stage], i);
+      szg_number_in_part(levels->stages[stage].tile_count, job->counted_tiles[stage], i);
   szg_tokens_shape const shape = shape_of(job, stage);
   void *const codes = szg_levels_codes_of(memory, worker);
   uint64_t existing[SZG_TOKENS_MOST_GROUPS];

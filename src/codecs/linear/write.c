@@ -159,6 +159,9 @@ szgpu_status szg_linear_frame_write(szg_write_job *frame, szg_writer *writer,
     sizes = size_sections(frame, bit_count);
   }
   *is_written = !szg_frame_is_outgrown(frame) && szg_linear_sizes_sum(&sizes) < frame->raw_bytes;
+  frame->has_strays =
+      !*is_written || szg_outlier_sizes_stray(&sizes.outliers, frame->bound, frame->request->dtype,
+                                              frame->grid.value_count);
   if (*is_written) return write_sections(&job, writer, &sizes, bit_count, header);
   szg_stream_release(frame);
   return SZGPU_OK;

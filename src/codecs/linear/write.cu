@@ -109,5 +109,8 @@ szgpu_status szg_linear_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layo
   SZG_TRY(code_frame(job));
   szg_linear_sizes const sizes = size_sections(job, &bit_count);
   *is_written = szg_linear_sizes_sum(&sizes) < job->raw_bytes;
+  job->has_strays =
+      !*is_written || szg_outlier_sizes_stray(&sizes.outliers, job->bound, job->request->dtype,
+                                              job->grid.value_count);
   return *is_written ? write_sections(job, layout, &sizes, bit_count) : SZGPU_OK;
 }

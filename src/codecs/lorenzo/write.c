@@ -226,7 +226,9 @@ szgpu_status szg_tile_frame_write(szg_write_job *frame, szg_writer *writer,
   sizes.outliers = szg_outliers_size(frame);
   *is_written =
       !szg_frame_is_outgrown(frame) && szg_tile_frame_sizes_sum(&sizes) < frame->raw_bytes;
-  frame->has_strays = !*is_written || szg_outlier_sizes_sum(&sizes.outliers) > 0;
+  frame->has_strays =
+      !*is_written || szg_outlier_sizes_stray(&sizes.outliers, frame->bound, frame->request->dtype,
+                                              frame->grid.value_count);
   if (!*is_written) return SZGPU_OK;
   header->kind = SZG_FRAME_TILE;
   header->axes = job.basis.choice.axes;

@@ -143,7 +143,9 @@ szgpu_status szg_tile_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layout
   if (job->is_archive_complete) return SZGPU_OK;
   szg_tile_frame_sizes const sizes = size_sections(job);
   *is_written = szg_tile_frame_sizes_sum(&sizes) < job->raw_bytes;
-  job->has_strays = !*is_written || szg_outlier_sizes_sum(&sizes.outliers) > 0;
+  job->has_strays =
+      !*is_written || szg_outlier_sizes_stray(&sizes.outliers, job->bound, job->request->dtype,
+                                              job->grid.value_count);
   return *is_written ? write_sections(job, has_16_bits, &sizes, layout) : SZGPU_OK;
 }
 
