@@ -1,9 +1,10 @@
-/* hdf5_calls.h - the functions of hdf5_dataset.h and hdf5_rows.h, as a module offers them.
+/* hdf5_calls.h - the functions of hdf5_dataset.h, _rows.h and _repack.h, as a module offers them.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZGPU_APP_HDF5_CALLS_H
 #define SZGPU_APP_HDF5_CALLS_H
 
+#include "hdf5_repack.h"
 #include "hdf5_rows.h"
 
 struct hdf5_calls {
@@ -16,6 +17,8 @@ struct hdf5_calls {
   __typeof__(hdf5_rows_failure) *rows_failure;
   __typeof__(hdf5_rows_source) *rows_source;
   __typeof__(hdf5_rows_close) *rows_close;
+  __typeof__(hdf5_repack) *repack;
+  __typeof__(hdf5_list) *list;
 };
 
 /* What the module exports, of the type struct hdf5_calls const. */

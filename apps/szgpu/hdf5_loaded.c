@@ -1,4 +1,4 @@
-/* hdf5_loaded.c - hdf5_dataset.h and hdf5_rows.h in a wheel, by way of a libhdf5 that is there.
+/* hdf5_loaded.c - hdf5_dataset.h, _rows.h and _repack.h in a wheel, by way of a libhdf5 there.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * A wheel would have to hold all that libhdf5 links, and Python's users have one: that of h5py or
@@ -54,11 +54,15 @@ static bool is_loaded(void) {
   return calls != NULL;
 }
 
-static int refuse(const struct report *report, const struct input *input) {
-  return report_failure(report, CODE_USAGE, input->name,
+static int refuse_name(const struct report *report, const char *name) {
+  return report_failure(report, CODE_USAGE, name,
                         "needs the HDF5 of h5py or netCDF4 (%s); pip install h5py, or save the "
                         "field as .npy",
                         why);
+}
+
+static int refuse(const struct report *report, const struct input *input) {
+  return refuse_name(report, input->name);
 }
 
 bool hdf5_is_there(void) { return is_loaded(); }
@@ -103,4 +107,14 @@ szgpu_source hdf5_rows_source(struct dataset_rows *rows) {
 
 void hdf5_rows_close(struct dataset_rows *rows) {
   if (calls) calls->rows_close(rows);
+}
+
+int hdf5_repack(const struct job *job, const char *out_path, struct bounds *bounds,
+                const struct repack_end *end, struct json *json, struct repack_total *total) {
+  return is_loaded() ? calls->repack(job, out_path, bounds, end, json, total)
+                     : refuse_name(&job->report, job->report.file);
+}
+
+int hdf5_list(const struct job *job) {
+  return is_loaded() ? calls->list(job) : refuse_name(&job->report, job->report.file);
 }

@@ -1,12 +1,17 @@
-/* hdf5_missing.c - hdf5_dataset.h and hdf5_rows.h in a build without HDF5: refuses every call.
+/* hdf5_missing.c - hdf5_dataset.h, _rows.h and _repack.h without HDF5: refuses every call.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "hdf5_repack.h"
 #include "hdf5_rows.h"
 
-static int refuse(const struct report *report, const struct input *input) {
-  return report_failure(report, CODE_USAGE, input->name,
+static int refuse_name(const struct report *report, const char *name) {
+  return report_failure(report, CODE_USAGE, name,
                         "needs HDF5, which this build of szgpu lacks; build szgpu with "
                         "-DSZGPU_HDF5=ON, or save the field as .npy");
+}
+
+static int refuse(const struct report *report, const struct input *input) {
+  return refuse_name(report, input->name);
 }
 
 bool hdf5_is_there(void) { return false; }
@@ -51,3 +56,11 @@ void hdf5_rows_close(struct dataset_rows *rows) { (void)rows; }
 int hdf5_refuse_file(const struct report *report, const struct input *input) {
   return refuse(report, input);
 }
+
+int hdf5_repack(const struct job *job, const char *out_path, struct bounds *bounds,
+                const struct repack_end *end, struct json *json, struct repack_total *total) {
+  (void)out_path, (void)bounds, (void)end, (void)json, (void)total;
+  return refuse_name(&job->report, job->report.file);
+}
+
+int hdf5_list(const struct job *job) { return refuse_name(&job->report, job->report.file); }

@@ -5,5 +5,6 @@
 
 extern struct hdf5_calls const szgpu_hdf5_calls;
 __attribute__((visibility("default"))) struct hdf5_calls const szgpu_hdf5_calls = {
-    hdf5_open,       hdf5_read,         hdf5_close,       hdf5_refuse_file, hdf5_rows_open,
-    hdf5_rows_bytes, hdf5_rows_failure, hdf5_rows_source, hdf5_rows_close};
+    hdf5_open,       hdf5_read,       hdf5_close,        hdf5_refuse_file,
+    hdf5_rows_open,  hdf5_rows_bytes, hdf5_rows_failure, hdf5_rows_source,
+    hdf5_rows_close, hdf5_repack,     hdf5_list};

@@ -28,5 +28,6 @@ int restore_file(const struct job *job);
 int list_file(const struct job *job);
 int sweep_file(const struct job *job);
 int test_file(const struct job *job); /* or a folder */
+int repack_file(const struct job *job);
 
 #endif

@@ -2,14 +2,20 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "archive.h"
+#include "dataset.h"
+#include "hdf5_repack.h"
 #include "list.h"
 #include "text.h"
 
 #include <inttypes.h>
 
+/* A file of HDF5 may have archives inside. */
 static int list_one(const struct job *job, struct input *archive) {
   int const code = input_load(&job->report, archive, archive_wanted_bytes, NULL);
-  return code == CODE_OK ? list_archive(job, archive, NULL) : code;
+  if (code != CODE_OK) return code;
+  bool const is_hdf5 = archive->name == job->report.file && input_is_file(archive) &&
+                       container_of_bytes(archive->bytes, archive->byte_count) == CONTAINER_HDF5;
+  return is_hdf5 ? hdf5_list(job) : list_archive(job, archive, NULL);
 }
 
 /* ---- series: a line for each step, or with --step all of it ---- */

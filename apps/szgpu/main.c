@@ -37,6 +37,8 @@ static file_work work_of_command(enum command command) {
       return sweep_file;
     case COMMAND_TEST:
       return test_file;
+    case COMMAND_REPACK:
+      return repack_file;
     default:
       return list_file;
   }

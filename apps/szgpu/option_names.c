@@ -9,10 +9,12 @@
 #include "nearest.h"
 
 enum {
-  EVERY_COMMAND = COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_LIST | COMMAND_TEST | COMMAND_SWEEP,
+  EVERY_COMMAND = COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_LIST | COMMAND_TEST | COMMAND_SWEEP |
+                  COMMAND_REPACK,
   ANY_COMMAND = EVERY_COMMAND | COMMAND_H5_ARGS, /* also the one without files */
   OF_FIELDS = COMMAND_COMPRESS | COMMAND_SWEEP,
-  OF_PARAMS = OF_FIELDS | COMMAND_H5_ARGS
+  OF_PARAMS = OF_FIELDS | COMMAND_H5_ARGS | COMMAND_REPACK,
+  OF_DEVICES = EVERY_COMMAND & ~COMMAND_REPACK
 };
 
 const char option_letters[] = ":zxle:m:t:d:b:j:o:fqvVh";
@@ -31,6 +33,12 @@ const struct option option_long_names[] = {
     {"h5-args", no_argument, NULL, OPTION_H5_ARGS},
     {"test", no_argument, NULL, OPTION_TEST},
     {"sweep", required_argument, NULL, OPTION_SWEEP},
+    {"repack", no_argument, NULL, OPTION_REPACK},
+    {"var", required_argument, NULL, OPTION_VAR},
+    {"bounds", required_argument, NULL, OPTION_BOUNDS},
+    {"like", required_argument, NULL, OPTION_LIKE},
+    {"chunks", required_argument, NULL, OPTION_CHUNKS},
+    {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
     {"target-ratio", required_argument, NULL, OPTION_TARGET_RATIO},
     {"level", required_argument, NULL, OPTION_LEVEL},
     {"append", required_argument, NULL, OPTION_APPEND},
@@ -51,20 +59,20 @@ const struct option option_long_names[] = {
 };
 
 const struct option_use option_uses[] = {
-    {'e', "-e", COMMAND_COMPRESS | COMMAND_H5_ARGS},
+    {'e', "-e", COMMAND_COMPRESS | COMMAND_H5_ARGS | COMMAND_REPACK},
     {'m', "-m", OF_PARAMS},
     {'t', "-t", OF_FIELDS},
     {'d', "-d", OF_FIELDS},
     {'V', "--verify", COMMAND_COMPRESS},
     {OPTION_FRAME, "--frame", OF_FIELDS},
     {OPTION_ZSTD, "--zstd", OF_PARAMS},
-    {OPTION_FILL, "--fill", OF_PARAMS},
+    {OPTION_FILL, "--fill", OF_FIELDS | COMMAND_H5_ARGS},
     {OPTION_GREATEST, "--greatest", OF_FIELDS},
     {OPTION_LAYOUT, "--layout", OF_PARAMS},
     {OPTION_PREDICTOR, "--predictor", OF_PARAMS},
     {OPTION_NO_GAP, "--no-gap", OF_FIELDS},
     {OPTION_TARGET_RATIO, "--target-ratio", COMMAND_COMPRESS},
-    {OPTION_STRICT, "--strict", OF_PARAMS},
+    {OPTION_STRICT, "--strict", OF_FIELDS | COMMAND_H5_ARGS},
     {OPTION_NAMED, "--named", COMMAND_H5_ARGS},
     {OPTION_LEVEL, "--level", COMMAND_RESTORE},
     {OPTION_APPEND, "--append", COMMAND_COMPRESS},
@@ -73,23 +81,29 @@ const struct option_use option_uses[] = {
     {OPTION_SLAB, "--slab", COMMAND_RESTORE},
     {OPTION_REGION, "--region", COMMAND_RESTORE},
     {OPTION_COMPARE, "--compare", COMMAND_RESTORE},
-    {'o', "-o", COMMAND_COMPRESS | COMMAND_RESTORE},
-    {'b', "-b", EVERY_COMMAND},
+    {'o', "-o", COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_REPACK},
+    {'b', "-b", OF_DEVICES},
     {'j', "-j", EVERY_COMMAND},
-    {'f', "-f", COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_LIST},
+    {'f', "-f", COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_LIST | COMMAND_REPACK},
     {'q', "-q", EVERY_COMMAND},
     {'v', "-v", EVERY_COMMAND},
-    {OPTION_DEVICE, "--device", EVERY_COMMAND},
+    {OPTION_DEVICE, "--device", OF_DEVICES},
     {OPTION_DECODER, "--decoder", OF_FIELDS | COMMAND_RESTORE | COMMAND_TEST},
     {OPTION_MEMORY_LIMIT, "--memory-limit", EVERY_COMMAND},
-    {OPTION_MEMORY, "--memory", COMMAND_COMPRESS | COMMAND_RESTORE},
+    {OPTION_MEMORY, "--memory", COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_REPACK},
     {OPTION_JSON, "--json", EVERY_COMMAND},
-    {OPTION_PROGRESS, "--progress", OF_FIELDS | COMMAND_RESTORE | COMMAND_TEST},
+    {OPTION_PROGRESS, "--progress", OF_FIELDS | COMMAND_RESTORE | COMMAND_TEST | COMMAND_REPACK},
+    {OPTION_VAR, "--var", COMMAND_REPACK},
+    {OPTION_BOUNDS, "--bounds", COMMAND_REPACK},
+    {OPTION_LIKE, "--like", COMMAND_REPACK},
+    {OPTION_CHUNKS, "--chunks", COMMAND_REPACK},
+    {OPTION_DRY_RUN, "--dry-run", COMMAND_REPACK},
     {'z', "-z", ANY_COMMAND},
     {'x', "-x", ANY_COMMAND},
     {'l', "-l", ANY_COMMAND},
     {OPTION_TEST, "--test", ANY_COMMAND},
     {OPTION_SWEEP, "--sweep", ANY_COMMAND},
+    {OPTION_REPACK, "--repack", ANY_COMMAND},
     {OPTION_H5_ARGS, "--h5-args", ANY_COMMAND},
     {OPTION_HELP, "--help", ANY_COMMAND},
     {OPTION_VERSION, "--version", ANY_COMMAND},
@@ -99,9 +113,10 @@ const struct option_use option_uses[] = {
 static const struct {
   enum command command;
   const char *option, *word;
-} commands[] = {{COMMAND_COMPRESS, "-z", "compress"}, {COMMAND_RESTORE, "-x", "restore"},
-                {COMMAND_LIST, "-l", "list"},         {COMMAND_TEST, "--test", "test"},
-                {COMMAND_SWEEP, "--sweep", "sweep"},  {COMMAND_H5_ARGS, "--h5-args", "h5-args"}};
+} commands[] = {{COMMAND_COMPRESS, "-z", "compress"},  {COMMAND_RESTORE, "-x", "restore"},
+                {COMMAND_LIST, "-l", "list"},          {COMMAND_TEST, "--test", "test"},
+                {COMMAND_SWEEP, "--sweep", "sweep"},   {COMMAND_H5_ARGS, "--h5-args", "h5-args"},
+                {COMMAND_REPACK, "--repack", "repack"}};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 const char *option_of_command(enum command command) {

@@ -36,6 +36,8 @@ static const struct choice predictors[] = {{"auto", SZGPU_PREDICTOR_AUTO},
                                            {"interpolation", SZGPU_PREDICTOR_INTERPOLATION},
                                            {NULL, 0}};
 
+static const struct choice chunk_shapes[] = {{"auto", 0}, {"keep", 1}, {NULL, 0}};
+
 static const struct choice progress_forms[] = {
     {"auto", PROGRESS_AUTO}, {"json", PROGRESS_JSON}, {"none", PROGRESS_NONE}, {NULL, 0}};
 
@@ -214,6 +216,11 @@ static bool read_time(const char *text, struct options *options) {
                         "is not a finite number; give the time of the step as in --time 0.25");
 }
 
+static bool read_rule(const char *text, struct options *options) {
+  const char *const fault = bounds_add(&options->bounds, text, false);
+  return !fault || options_refuse(options, "--var", text, fault);
+}
+
 static bool read_zstd(const char *level, struct options *options) {
   uint64_t number = DEFAULT_ZSTD_LEVEL;
   if (level && !read_number(options, "--zstd", level, 1, MOST_ZSTD_LEVEL, &number)) return false;
@@ -244,6 +251,12 @@ static bool read_value(int option, const char *text, struct options *options) {
     case OPTION_SWEEP:
       options->is_verified = true;
       return read_command(COMMAND_SWEEP, options) && read_sweep(text, options);
+    case OPTION_VAR:
+      return read_rule(text, options);
+    case OPTION_CHUNKS:
+      is_good = choose(options, chunk_shapes, "--chunks", text, &chosen);
+      options->are_chunks_kept = chosen == 1;
+      return is_good;
     case OPTION_TARGET_RATIO:
       return read_target(text, options);
     case 'm':
@@ -332,6 +345,16 @@ bool option_read(int option, char *text, struct options *options) {
       return read_command(COMMAND_TEST, options);
     case OPTION_H5_ARGS:
       return read_command(COMMAND_H5_ARGS, options);
+    case OPTION_REPACK:
+      return read_command(COMMAND_REPACK, options);
+    case OPTION_DRY_RUN:
+      return options->is_dry = true;
+    case OPTION_BOUNDS:
+      options->bounds_file = text;
+      return true;
+    case OPTION_LIKE:
+      options->like = text;
+      return true;
     case 'd': {
       enum dims_fault const fault = read_dims(text, strlen(text), &options->shape);
       options->has_dims = true;

@@ -15,6 +15,7 @@
 #include "report.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -85,7 +86,8 @@ static bool check_bound(struct options *options) {
   if (is_searched && options->params.mode == SZGPU_MODE_PWREL)
     return options_refuse(options, "--target-ratio", NULL,
                           "finds a bound for -m rel or -m abs; leave -m pwrel out");
-  return is_searched || options->has_bound || options->command == COMMAND_SWEEP ||
+  bool const has_rules = options->bounds.count > 0 || options->bounds_file || options->like;
+  return is_searched || options->has_bound || options->command == COMMAND_SWEEP || has_rules ||
          options_refuse(options, "no bound", NULL, "was given; give one, as in -e 1e-4");
 }
 
@@ -194,6 +196,33 @@ static bool check_standard_streams(struct options *options) {
   return true;
 }
 
+/* IN OUT, or IN with -o OUT; with --dry-run nothing is written. */
+static bool check_repack(struct options *options) {
+  int const count = options->file_count;
+  if (count == 2 && !options->output)
+    options->output = options->files[1];
+  else if (count != 1 || !(options->output || options->is_dry))
+    return options_refuse(options, "--repack", NULL,
+                          "takes two files; give it as in --repack -m abs -e 0.01 IN.nc OUT.nc");
+  options->file_count = 1;
+  bool const has_stdin = strcmp(options->files[0], "-") == 0;
+  if (has_stdin || (options->output && strcmp(options->output, "-") == 0))
+    return options_refuse(options, "-", NULL, "cannot be used with --repack; name files");
+  options->context.backend = SZGPU_BACKEND_CPU;
+  return check_mode(options);
+}
+
+/* The words of the command line, for those who read a file's history. */
+static char *join_words(int argc, char *const *argv) {
+  size_t room = sizeof "szgpu";
+  for (int i = 1; i < argc; i++) room += strlen(argv[i]) + 1;
+  char *const line = malloc(room);
+  if (!line) return NULL;
+  strcpy(line, "szgpu");
+  for (int i = 1; i < argc; i++) strcat(strcat(line, " "), argv[i]);
+  return line;
+}
+
 static bool refuse_without_mode(struct options *options) {
   char *const first = options->file_count > 0 ? options->files[0] : NULL;
   const char *const habit = first && access(first, F_OK) != 0 ? habit_of_word(first) : NULL;
@@ -221,6 +250,7 @@ static bool check_together(struct options *options, const bool *is_given) {
     return check_mode(options) &&
            (options->file_count == 0 ||
             options_refuse(options, "--h5-args", NULL, "takes no files; leave them out"));
+  if (options->command == COMMAND_REPACK && !check_repack(options)) return false;
   if (!check_decoder(options, is_given[OPTION_DECODER])) return false;
   if (options->file_count == 0)
     return options_refuse(options, "no file", NULL,
@@ -302,8 +332,8 @@ static void keep_data_apart(struct options *options) {
 /* Where an output of the command can go instead. */
 static const char *remedy_elsewhere(const struct options *options) {
   if (options->series) return "name a series in another folder";
-  bool const has_output =
-      options->command == COMMAND_COMPRESS || options->command == COMMAND_RESTORE;
+  bool const has_output = options->command == COMMAND_COMPRESS ||
+                          options->command == COMMAND_RESTORE || options->command == COMMAND_REPACK;
   return has_output ? "name another folder with -o" : NULL;
 }
 
@@ -350,6 +380,12 @@ bool options_read(int argc, char **argv, struct options *options, int *exit_code
   keep_data_apart(options);
   struct report const report = options_report(options);
   if (is_good) {
+    if (options->command == COMMAND_REPACK) {
+      options->command_line = join_words(argc, argv);
+      if (options->command_line) return true;
+      *exit_code = report_out_of_memory(&report, report.file, "the command line", (uint64_t)argc);
+      return false;
+    }
     if (options->command != COMMAND_H5_ARGS) return true;
     *exit_code = h5_args_print(&report, options, stdout);
     return false;
@@ -360,5 +396,6 @@ bool options_read(int argc, char **argv, struct options *options, int *exit_code
     refuse_name(options, one_dash);
   }
   *exit_code = report_failure(&report, CODE_USAGE, shown_input(report.file), "%s", options->fault);
+  bounds_free(&options->bounds);
   return false;
 }

@@ -4,6 +4,7 @@
 #ifndef SZGPU_APP_OPTIONS_H
 #define SZGPU_APP_OPTIONS_H
 
+#include "bounds.h"
 #include "fills.h"
 #include "report.h"
 #include "slices.h"
@@ -18,7 +19,8 @@ enum command {
   COMMAND_LIST = 4,     /* -l */
   COMMAND_H5_ARGS = 8,  /* --h5-args */
   COMMAND_TEST = 16,    /* --test */
-  COMMAND_SWEEP = 32    /* --sweep */
+  COMMAND_SWEEP = 32,   /* --sweep */
+  COMMAND_REPACK = 64   /* --repack */
 };
 
 enum { MOST_SWEEP_BOUNDS = 32 };
@@ -33,9 +35,14 @@ struct options {
   enum command command;
   szgpu_params params; /* without fill values */
   szgpu_options context;
-  struct fills fills;   /* --fill; none has an origin */
-  const char *output;   /* -o; NULL: named after the input */
-  const char *original; /* --compare; NULL: none */
+  struct fills fills;           /* --fill; none has an origin */
+  const char *output;           /* -o, or OUT of --repack; NULL: named after the input */
+  const char *original;         /* --compare; NULL: none */
+  struct bounds bounds;         /* --var */
+  const char *bounds_file;      /* --bounds; NULL: none */
+  const char *like;             /* --like; NULL: none */
+  char *command_line;           /* all of it, with blanks; only with --repack, which frees it */
+  bool is_dry, are_chunks_kept; /* --dry-run, --chunks keep */
   bool has_dtype, has_dims, has_slab, has_region, has_level, has_bound;
   szgpu_shape shape;                      /* -t and -d */
   uint64_t slab_first_row, slab_end_row;  /* end UINT64_MAX: the field's end */

@@ -31,6 +31,7 @@ from .errors import *  # noqa: F403
 from .info import Frame, Info, inspect
 from .series import Series, Step
 from .settings import Fill
+from .whole_files import repack
 
 __version__: str = _core.version
 
@@ -49,6 +50,7 @@ __all__ = [
     "decompress_many",
     "inspect",
     "open",
+    "repack",
     *errors.__all__,
 ]
 

@@ -115,6 +115,41 @@ def test_what_is_missing_stays_missing(files: Path, tmp_path: Path) -> None:
         assert np.array_equal(original == fill, restored == fill)
 
 
+def test_a_whole_file_is_repacked(files: Path, tmp_path: Path) -> None:
+    target = tmp_path / "small.nc"
+    made = szgpu.repack(files / "a.nc", target, abs=BOUND, variables={"packed": "abs=0.05"})
+    assert {one["name"] for one in made["datasets"] if one["is_compressed"]} == {
+        "/plain", "/deflated", "/packed"
+    }  # fmt: skip
+    with h5py.File(target) as file:
+        assert np.abs(file["plain"][...] - FIELD).max() <= BOUND
+        assert np.abs(file["packed"][...] - np.rint(FIELD * 1000)).max() <= 5
+    with pytest.raises(OSError, match="already exists"):
+        szgpu.repack(files / "a.nc", target, abs=BOUND)
+    with pytest.raises(ValueError, match="has no variable for --var gone:abs=1"):
+        szgpu.repack(files / "a.nc", tmp_path / "b.nc", variables={"gone": "abs=1"})
+    with pytest.raises(ValueError, match="at most one"):
+        szgpu.repack(files / "a.nc", tmp_path / "b.nc", abs=1, lossless=True)
+    assert not (tmp_path / "b.nc").exists()
+    told = szgpu.repack(files / "a.nc", rel=1e-3, dry_run=True, threads=1, memory="200M")
+    assert told["is_estimate"] and told["compressed_count"] == 2
+
+
+@pytest.mark.parametrize("hidden", [(), ("netCDF4",), ("h5py",)], ids=["both", "h5py", "netCDF4"])
+def test_the_command_repacks(files: Path, tmp_path: Path, hidden: tuple[str, ...]) -> None:
+    target = str(tmp_path / "small.h5")
+    done = run("--repack", "-q", "-m", "abs", "-e", str(BOUND), "a.h5", target,
+               hidden=hidden, cwd=files)  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    with h5py.File(target) as file:
+        for name in ("plain", "big", "deflated"):
+            assert np.abs(file[name][...] - FIELD).max() <= BOUND
+        original = h5py.File(files / "a.h5")["group/missing"][...]
+        for fill in (-999, -888):
+            assert np.array_equal(original == fill, file["group/missing"][...] == fill)
+    assert "5 datasets, 5 by szgpu" in run("-l", target, hidden=hidden, cwd=files).stdout
+
+
 def test_packed_values_are_told(files: Path, tmp_path: Path) -> None:
     archive = str(tmp_path / "a.szg")
     done = run("-z", "-m", "abs", "-e", "50", "-o", archive, "a.nc:packed", cwd=files)

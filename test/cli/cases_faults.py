@@ -427,6 +427,19 @@ class FullDisks(FaultTest):
             self.assertEqual(os.listdir(self.path("disk")), [])
 
 
+MAKE_WHOLE = """
+import h5py, sys, numpy as np
+sys.path.insert(0, sys.argv[1])
+from harness import wave
+with h5py.File('r.h5', 'w') as f:
+    f['t'], f['lat2'], f['n'] = wave(60, 200), wave(60, 200), np.arange(5)
+    f['t'].attrs['coordinates'] = 'lat2'
+    f['t'].attrs['units'] = np.bytes_('K')
+    f.create_group('g').attrs['main'] = f['t'].ref
+    f['g/same'] = f['t']
+"""
+
+
 class Hdf5Faults(Hdf5Test, FaultTest):
     def test_a_dataset(self):
         self.make_hdf5()
@@ -439,6 +452,17 @@ class Hdf5Faults(Hdf5Test, FaultTest):
             self.fail_each_call({**FILES, **MEMORY}, arguments, "out",
                                 must_meet={"malloc", "write"})
             self.fail_each_call(LIBRARY, arguments, "out", caller="any", must_meet=set(LIBRARY))
+
+
+    def test_a_whole_file(self):
+        """A file that lacks an attribute or a dataset, or has a coordinate compressed, is another."""
+        self.make(MAKE_WHOLE, "h5py", "python3-h5py")
+        arguments = ["-f", "--repack", "-j1", "-m", "abs", "-e", "1e-3", "r.h5", "out"]
+        memory = {"malloc": {errno.ENOMEM: {0, 5}}}  # 0: the input's first bytes take more than needed
+        self.fail_each_call({**FILES, **memory}, arguments, "out", must_meet={"malloc", "open"})
+        library = {sort: {error: {0, *codes} for error, codes in errors.items()}
+                   for sort, errors in LIBRARY.items()}  # 0: HDF5 looks whether there is a file
+        self.fail_each_call(library, arguments, "out", caller="any", must_meet=set(library))
 
 
 class FilterFaults(FaultTest):

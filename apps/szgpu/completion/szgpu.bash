@@ -10,6 +10,7 @@ _szgpu_values() { # option
     --layout) echo tile linear ;;
     --predictor) echo auto lorenzo interpolation ;;
     --progress) echo auto none json ;;
+    --chunks) echo auto keep ;;
     --decoder)
       echo auto serial table gap-array chunked self-sync all-offsets hierarchical
       ;;
@@ -25,17 +26,17 @@ _szgpu_files() { # word, pattern
 
 _szgpu() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} pattern='*'
-  local options='-z -x -l -e -m -t -d -b -j -o -f -q -v -V -h --test --sweep --h5-args --verify
-    --fill --greatest --zstd --zstd= --frame --layout --predictor --no-gap --target-ratio --append
+  local options='-z -x -l -e -m -t -d -b -j -o -f -q -v -V -h --test --sweep --repack --h5-args --verify
+    --var --bounds --like --chunks --dry-run --fill --greatest --zstd --zstd= --frame --layout --predictor --no-gap --target-ratio --append
     --time --strict --named --slab --region --level --step --compare --decoder --device --memory
     --memory-limit --json --progress --help --version'
   COMPREPLY=()
   case $before in
-    -m | -t | -b | --layout | --predictor | --decoder | --progress)
+    -m | -t | -b | --layout | --predictor | --decoder | --progress | --chunks)
       mapfile -t COMPREPLY < <(compgen -W "$(_szgpu_values "$before")" -- "$word")
       return
       ;;
-    -o | --compare)
+    -o | --compare | --bounds | --like)
       _szgpu_files "$word" '*'
       return
       ;;
@@ -44,7 +45,7 @@ _szgpu() {
       return
       ;;
     -e | -d | -j | --sweep | --fill | --greatest | --frame | --target-ratio | --time | --slab | \
-      --region | --level | --step | --device | --memory | --memory-limit)
+      --var | --region | --level | --step | --device | --memory | --memory-limit)
       return
       ;;
   esac
