@@ -16,7 +16,12 @@ enum {
   HEADER_FLAGS = 12,
   HEADER_FRAME_COUNT = 104,
   HEADER_ARCHIVE_BYTES = 112,
-  FRAME_SECTION_COUNT = 32
+  FRAME_SECTION_COUNT = 32,
+  /* Of the compact form, and offsets in it. */
+  COMPACT_VERSION = 9,
+  COMPACT_SIZE = 9,
+  COMPACT_CHECKSUM = 12,
+  COMPACT_HEAD_BYTES = 16
 };
 
 static uint64_t padded(uint64_t byte_count) { return (byte_count + 15) / 16 * 16; }
@@ -59,7 +64,31 @@ static void mend_frame(uint8_t *frame, size_t byte_count) {
   fuzz_store(frame + table_end, 8, XXH3_64bits(frame, table_end));
 }
 
+/* Archives in their compact form are not taken apart. */
+static bool is_compact(const uint8_t *archive, size_t archive_bytes) {
+  return archive_bytes >= COMPACT_HEAD_BYTES && archive[8] == COMPACT_VERSION;
+}
+
+/* Also the size that it states, to that of the data, so that most changes reach what comes next. */
+static void mend_compact(uint8_t *archive, size_t archive_bytes) {
+  size_t const whole = archive_bytes / 16 * 16, blocks = whole / BLOCK_BYTES + 1;
+  uint64_t const stated = fuzz_load(archive + COMPACT_SIZE, 3);
+  uint64_t *const words = fuzz_allocate((2 + blocks) * sizeof *words);
+  size_t count = 2;
+  if (padded(stated) != whole) fuzz_store(archive + COMPACT_SIZE, 3, whole);
+  words[0] = fuzz_load(archive, 8);
+  words[1] = fuzz_load(archive + 8, 4);
+  for (size_t at = COMPACT_HEAD_BYTES; at < whole; at += BLOCK_BYTES)
+    words[count++] = XXH3_64bits(archive + at, whole - at < BLOCK_BYTES ? whole - at : BLOCK_BYTES);
+  fuzz_store(archive + COMPACT_CHECKSUM, 4, XXH3_64bits(words, count * sizeof *words));
+  free(words);
+}
+
 void archive_mend(uint8_t *archive, size_t archive_bytes) {
+  if (is_compact(archive, archive_bytes)) {
+    mend_compact(archive, archive_bytes);
+    return;
+  }
   if (archive_bytes < PARTS_HEADER_BYTES + 16) return;
   uint64_t const frame_count = fuzz_load(archive + HEADER_FRAME_COUNT, 8);
   if (frame_count > archive_bytes / 8 || header_bytes(archive, frame_count) > archive_bytes) return;
@@ -97,7 +126,7 @@ static bool take_frame(const uint8_t *bytes, size_t byte_count, frame_parts *fra
 }
 
 archive_parts *parts_take(const uint8_t *archive, size_t archive_bytes) {
-  if (archive_bytes < PARTS_HEADER_BYTES + 16) return NULL;
+  if (archive_bytes < PARTS_HEADER_BYTES + 16 || is_compact(archive, archive_bytes)) return NULL;
   uint64_t const frame_count = fuzz_load(archive + HEADER_FRAME_COUNT, 8);
   if (frame_count == 0 || frame_count > PARTS_MOST_FRAMES) return NULL;
   if (header_bytes(archive, frame_count) > archive_bytes) return NULL;

@@ -46,7 +46,7 @@ typedef struct archive_parts {
   frame_parts frames[PARTS_MOST_FRAMES];
 } archive_parts;
 
-/* NULL if there is no header, or no frame. */
+/* NULL if there is no header or no frame, or if the archive is in its compact form. */
 archive_parts *parts_take(const uint8_t *archive, size_t archive_bytes);
 void parts_free(archive_parts *parts);
 

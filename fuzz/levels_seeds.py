@@ -14,6 +14,9 @@ import sys
 
 import numpy as np
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "test"))
+from compact_from_docs import plain  # noqa: E402
+
 MOST_BYTES = 6000
 MODES = {0: "zero", 1: "plain", 2: "pairs", 3: "masks"}
 STAGES = ("base", "level 0", "level 1", "level 2", "level 3", "level 4")
@@ -93,7 +96,7 @@ def make(szgpu, folder, name, values, bound, options):
 
 def contents(archive, listing):
     with open(archive, "rb") as file:
-        data = file.read()
+        data = plain(file.read())  # to which the listing's offsets refer
     found = {f"{len(listing['frame_list'])} frames"}
     for frame in listing["frame_list"]:
         if frame["kind"] != "levels":

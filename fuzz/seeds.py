@@ -36,6 +36,9 @@ def archives(szgpu, folder):
     for path in sorted(glob.glob(os.path.join(HERE, "..", "test", "golden", "*.szg"))):
         if os.path.getsize(path) <= MOST_ARCHIVE_BYTES:
             shutil.copy(path, folder)
+    for path in sorted(glob.glob(os.path.join(HERE, "..", "test", "golden", "compact", "*.szg"))):
+        if os.path.getsize(path) <= MOST_ARCHIVE_BYTES:
+            shutil.copy(path, os.path.join(folder, "compact_" + os.path.basename(path)))
     levels_seeds.write(szgpu, folder)
 
 

@@ -509,7 +509,8 @@ typedef struct szgpu_info {
 typedef struct szgpu_section_info {
   const char *name;                 /* static string */
   const char *codec;                /* "stored" or "zstd" */
-  uint64_t offset;                  /* from the start of the archive */
+  uint64_t offset;                  /* from the start of the archive; of format version 9, of the
+                                       larger one that it stands for */
   uint64_t stored_bytes, raw_bytes; /* in the archive; without zstd */
 } szgpu_section_info;
 
@@ -546,7 +547,8 @@ typedef struct szgpu_frame_info {
 
 /* Reads an archive's header into *info. Only the header is needed: archive_bytes may be less
  * than the archive's size. The header has 136 bytes and 8 for each frame, rounded up to a multiple
- * of 16. The archive must be in host memory.
+ * of 16. Of an archive of one frame of up to 2^18 values, all bytes are needed. The archive must be
+ * in host memory.
  *
  * SZGPU_BAD_ARGUMENT: a pointer is NULL, or struct_bytes is too small.
  * SZGPU_TRUNCATED: the header does not end within archive_bytes.

@@ -175,7 +175,7 @@ static szgpu_status open_archive(szgpu_ctx *ctx, const void *archive, size_t arc
   SZG_TRY(on_device ? szg_open_cuda(ctx, archive, archive_bytes, opened)
                     : szg_open(archive, archive_bytes, &ctx->kept[SZG_KEPT_HEAD], opened));
   SZG_TRY(szg_check_decoder(ctx, &opened->header)); /* first, as a stream must */
-  uint64_t const stated_bytes = opened->header.archive_bytes;
+  uint64_t const stated_bytes = opened->archive_bytes;
   if (archive_bytes == stated_bytes) return SZGPU_OK;
   return szg_fail(ctx, archive_bytes < stated_bytes ? SZGPU_TRUNCATED : SZGPU_TRAILING_BYTES,
                   "it has %llu bytes and should have %llu", (unsigned long long)archive_bytes,
@@ -187,9 +187,9 @@ static szgpu_status check_field(szgpu_ctx *ctx, const void *archive, const szg_o
   szgpu_dtype const dtype = opened->header.shape.dtype;
   uint64_t const needed_bytes = value_count * szg_dtype_bytes(dtype);
   SZG_TRY(szg_check_alignment(ctx, dtype, field));
-  ctx->callers_bytes = opened->header.archive_bytes + field_bytes;
+  ctx->callers_bytes = opened->archive_bytes + field_bytes;
   if (field_bytes == needed_bytes)
-    return szg_check_apart(ctx, field, field_bytes, archive, opened->header.archive_bytes);
+    return szg_check_apart(ctx, field, field_bytes, archive, opened->archive_bytes);
   return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the values take %llu bytes, not %llu",
                   (unsigned long long)needed_bytes, (unsigned long long)field_bytes);
 }
@@ -215,6 +215,7 @@ static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t 
   SZG_TRY(
       check_field(ctx, archive, &opened, row_count * opened.grid.row_values, field, field_bytes));
   szg_wanted const wanted = szg_wanted_rows(&opened.grid, first_row, row_count);
+  if (opened.is_compact) archive = opened.bytes; /* what it stands for, in host memory */
   szgpu_status status = SZGPU_UNSUPPORTED;
   bool const with_cuda = szg_takes_cuda(ctx, field_bytes);
   if (with_cuda) status = szg_decompress_cuda(ctx, archive, &opened, first_row, row_count, field);
@@ -284,6 +285,7 @@ static szgpu_status decompress_region_there(szgpu_ctx *ctx, const void *archive,
   szg_box box = szg_box_of_level(&opened.grid, 0);
   SZG_TRY(find_box(ctx, &opened, region, &box));
   SZG_TRY(check_field(ctx, archive, &opened, szg_box_value_count(&box), field, field_bytes));
+  if (opened.is_compact) archive = opened.bytes;
   return szg_decompress_region_cuda(ctx, archive, &opened, &box, field, is_done);
 }
 

@@ -115,7 +115,7 @@ static szgpu_status decompress_stream(szg_flow *flow, uint64_t *archive_bytes) {
   uint64_t const field_bytes = szg_field_bytes(&opened.header.shape, &opened.grid);
   note_callers_bytes(flow, field_bytes);
   szg_flow_begin(flow, field_bytes);
-  *archive_bytes = opened.header.archive_bytes;
+  *archive_bytes = opened.archive_bytes;
   return szg_flow_decompress(flow, &opened);
 }
 

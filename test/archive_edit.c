@@ -7,6 +7,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "container/compact.h"
+
 /* Offsets and sizes of docs/format.md, not taken from the code. */
 enum {
   VERSION = 8,
@@ -29,6 +31,32 @@ enum {
   PLANE_WORDS = 22,
   BLOCK_BYTES = 16384
 };
+
+test_archive archive_plain(test_archive archive) {
+  szg_buffer memory = {0};
+  const uint8_t *bytes;
+  uint64_t byte_count;
+  if (!szg_is_compact(archive.bytes, archive.byte_count)) return archive;
+  assert_int_equal(
+      szg_compact_read(archive.bytes, archive.byte_count, &memory, &bytes, &byte_count), SZGPU_OK);
+  test_archive const plain = {test_allocate(byte_count), byte_count};
+  memcpy(plain.bytes, bytes, byte_count);
+  szg_buffer_release(&memory);
+  free(archive.bytes);
+  return plain;
+}
+
+test_archive archive_compress(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                              const void *field) {
+  return archive_plain(test_compress(ctx, params, shape, field));
+}
+
+uint32_t archive_plain_version(const test_archive *archive) {
+  test_archive const plain = archive_plain(archive_copy(archive, archive->byte_count));
+  uint32_t const version = test_inspect(&plain).format_version;
+  free(plain.bytes);
+  return version;
+}
 
 static uint64_t load(const uint8_t *bytes, unsigned width) {
   uint64_t value = 0;

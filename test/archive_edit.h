@@ -9,6 +9,16 @@
 
 #include "support.h"
 
+/* The archive outside of its compact form, with headers and sections as docs/format.md, sections 3
+ * and 4, has them; frees the one given, if that is another. */
+test_archive archive_plain(test_archive archive);
+/* A new one in that form: all other functions here take archives in that form only. */
+test_archive archive_compress(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                              const void *field);
+
+/* The version that the archive states in that form. */
+uint32_t archive_plain_version(const test_archive *archive);
+
 /* A copy in a block of exactly its size, so that a sanitizer sees any access beyond it. */
 test_archive archive_copy(const test_archive *archive, size_t byte_count);
 

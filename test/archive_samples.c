@@ -11,7 +11,7 @@
 
 test_archive sample_make(szgpu_ctx *ctx, szgpu_shape shape, szgpu_params params, void *field) {
   if (params.predictor == SZGPU_PREDICTOR_AUTO) params.predictor = SZGPU_PREDICTOR_LORENZO;
-  test_archive const roomy = test_compress(ctx, &params, &shape, field);
+  test_archive const roomy = archive_compress(ctx, &params, &shape, field);
   test_archive const archive = archive_copy(&roomy, roomy.byte_count);
   free(roomy.bytes);
   free(field);

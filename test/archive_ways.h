@@ -9,7 +9,8 @@
 #include "support.h"
 
 /* Both ctxs make the same archive; the field comes back within its bound, and a slab of it alike.
- * dims[0] >= 1. Returns what the archive states. */
+ * dims[0] >= 1. Returns what the archive states, with the version that it states outside of its
+ * compact form. */
 szgpu_info assert_comes_back(szgpu_ctx *ctx, szgpu_ctx *other, const szgpu_params *params,
                              const szgpu_shape *shape, const void *field);
 

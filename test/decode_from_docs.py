@@ -17,6 +17,8 @@ from subprocess import PIPE, run
 from types import SimpleNamespace
 
 import numpy as np
+
+from compact_from_docs import plain
 try:
     from xxhash import xxh3_64_intdigest as xxh3
 except ImportError:
@@ -863,8 +865,8 @@ def main(archive, output, step=None):
     data, field = Path(archive).read_bytes(), []
     if step is not None:
         _, _, data = read_series(data)[int(step)]
-    h = read_header(data)
-    require(step is None or h.bytes == len(data), "A record and its archive do not agree.")
+    data = plain(data)
+    h = read_header(data)  # also compares the sizes that record and archive state
     for index in range(h.frames):
         rows = min(h.frame_rows, h.extents[0] - index * h.frame_rows)
         shape = [1] * (4 - len(h.extents)) + [rows] + h.extents[1:]

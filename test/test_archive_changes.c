@@ -123,7 +123,7 @@ static test_archive make_archive(szgpu_ctx *ctx, int i, uint64_t seed) {
       i == TILE_WORDS || i == LEVELS_PLANES || i == RAW_ZSTD || i == PLANES || i == TOP_PLANE;
   params.frame_rows = is_one_frame ? 0 : shape.ndim == 4 ? 40 : 16;
   void *const field = make_field(i, &shape, seed);
-  test_archive const roomy = test_compress(ctx, &params, &shape, field);
+  test_archive const roomy = archive_compress(ctx, &params, &shape, field);
   test_archive const archive = archive_copy(&roomy, roomy.byte_count);
   free(roomy.bytes);
   free(field);

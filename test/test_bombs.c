@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "archive_edit.h"
 #include "archive_make.h"
 #include "counted_memory.h"
 #include "regions.h"
@@ -235,7 +236,7 @@ static test_archive compress_honest(const honest *h, int zstd_level) {
   params.zstd_level = zstd_level;
   void *const field = h->is_rough ? test_make_bits(&h->shape) : test_make_waves(&h->shape);
   szgpu_ctx *const ctx = test_make_ctx(THREADS);
-  test_archive const archive = test_compress(ctx, &params, &h->shape, field);
+  test_archive const archive = archive_compress(ctx, &params, &h->shape, field);
   szgpu_destroy(ctx);
   free(field);
   return archive;

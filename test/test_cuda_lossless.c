@@ -303,11 +303,11 @@ static void damage_of_summed_planes_is_named(void **state) {
     size_t const bytes = test_field_bytes(&shape);
     szgpu_params const params = lossless_params();
     uint8_t *const field = make_field(&shape, EXPONENTS);
-    test_archive archive = test_compress(cuda_cpu, &params, &shape, field);
+    test_archive archive = archive_compress(cuda_cpu, &params, &shape, field);
     void *const device_field = cuda_allocate(bytes);
     uint8_t *const other_field = make_field(&shape, EXPONENTS);
     for (size_t k = 0; k < bytes; k += test_dtype_bytes(shape.dtype)) other_field[k] ^= 5;
-    test_archive const other = test_compress(cuda_cpu, &params, &shape, other_field);
+    test_archive const other = archive_compress(cuda_cpu, &params, &shape, other_field);
     assert_int_equal(
         szgpu_decompress(cuda_gpus[0], archive.bytes, archive.byte_count, device_field, bytes),
         SZGPU_OK);

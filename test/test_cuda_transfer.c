@@ -180,7 +180,7 @@ static int make_example(void **state) {
   example.params.layout = SZGPU_LAYOUT_TILE;
   example.params.predictor = SZGPU_PREDICTOR_LORENZO;
   field_bytes = test_field_bytes(&shape);
-  archive = test_compress(cuda_cpu, &example.params, &shape, example.field);
+  archive = archive_compress(cuda_cpu, &example.params, &shape, example.field);
   restored = test_decompress(cuda_cpu, &archive, field_bytes);
   return 0;
 }

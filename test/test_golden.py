@@ -11,7 +11,9 @@ versions 3 and 6 with the fields of the cases without that in their names.
 For each case: a field made of integers (no libm, so the same everywhere) is compressed and must
 give golden/NAME.szg byte for byte; that archive must restore to golden/NAME.raw, by the command
 with each of the CPU decoders that read it and by DECODER, a Python program written from
-docs/format.md alone. An archive of a version before 8 has no limits: if those are all that the new
+docs/format.md alone. Fields of cases are so small that what is compressed has the compact form of
+version 9; it must stand for golden/NAME.szg, and for the cases of COMPACT be golden/compact/NAME.szg,
+which all decoders must restore to the same values. An archive of a version before 8 has no limits: if those are all that the new
 one has in addition, it is compared without them, and all decoders must restore it alike. All of
 them must read the archives printed on that page alike. sizes.csv lists the sizes, so that a change
 of ratio is a visible diff. Archives with zstd sections are only read, because their bytes depend on
@@ -29,6 +31,8 @@ import sys
 import tempfile
 
 import numpy as np
+
+from compact_from_docs import plain, xxh3
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden")
 
@@ -450,6 +454,12 @@ CASES.update((old, CASES[name]) for old, name in OLD_WORDS.items())
 # The command does not write these. Encoders since version 3 write planes frames instead of the first.
 ONLY_READ = ["tile_raw_f32", "tile_pwrel_limits_f32", "levels_pwrel_limits_f64",
              "tile_restored_f32", "levels_restored_f64", *BEFORE_RASTERS, *OLD_WORDS]
+# Of all kinds of frame, with and without outliers, books and zstd.
+COMPACT = ["constant_f32", "linear_limits_f32", "linear_fills_f32", "tile_box_f32",
+           "tile_exact_bf16", "tile_pwrel_exact_f64", "tile_limits_f64",
+           "tile_fills_constant_f32", "tile_fills_pwrel_f32", "levels_1d_f32", "levels_2d_f32",
+           "levels_3d_f32", "levels_3d_f64", "levels_fills_i16", "levels_fold_f32",
+           "levels_limits_f64", "lossless_bf16", "lossless_stored_f32", "top_plane_bf16"]
 SUFFIXES = {np.dtype(f32): ".f32", np.dtype(f64): ".f64"}  # -t gives the other types
 
 
@@ -522,16 +532,50 @@ def restore(szgpu, decoder, archive, folder):
     return fields
 
 
+def forget_checksums(archive):
+    """Without the module xxhash, the plain form that docs/format.md gives has none."""
+    archive, frame = bytearray(archive), 0
+    frames, = struct.unpack_from("<Q", archive, 104)
+    flags, = struct.unpack_from("<I", archive, 12)
+    frame = (128 + 8 * frames + 16 * (flags >> 2 & 1) + 8 * (flags >> 3 & 3) + 8 + 15) // 16 * 16
+    sections, = struct.unpack_from("<I", archive, frame + 32)
+    archive[frame - 8:frame] = bytes(8)
+    for entry in range(sections + 1):
+        at = frame + 40 + 32 * entry + (24 if entry < sections else 0)
+        archive[at:at + 8] = bytes(8)
+    return bytes(archive)
+
+
+def plain_pair(made, then):
+    """Both archives outside of their compact forms, to be compared."""
+    return plain(made), forget_checksums(then) if made[8] == 9 and xxh3 is None else then
+
+
+def compact_complaints(szgpu, decoder, folder, name, made):
+    """What is wrong with the compact form of a case, and the archive that it stands for."""
+    golden, complaints = os.path.join(FOLDER, "compact", name + ".szg"), []
+    if name not in COMPACT:
+        return []
+    if "--zstd" not in CASES[name][1] and contents(golden) != made:
+        complaints.append("has other bytes in its compact form")
+    for how, field in restore(szgpu, decoder, golden, folder).items():
+        if field != contents(os.path.join(FOLDER, name + ".raw")):
+            complaints.append(f"is restored from its compact form to other values by {how}")
+    return complaints
+
+
 def check(szgpu, decoder, folder, name):
     """The complaints about one case."""
     golden = os.path.join(FOLDER, name)
     complaints = []
     raw = compress(szgpu, folder, name)
     made = os.path.join(folder, name + ".szg")
+    complaints += compact_complaints(szgpu, decoder, folder, name, contents(made))
     if "--zstd" not in CASES[name][1] and name not in ONLY_READ:
-        if has_other_bytes(contents(made), contents(golden + ".szg")):
+        now, then = plain_pair(contents(made), contents(golden + ".szg"))
+        if has_other_bytes(now, then):
             complaints.append("compresses to other bytes")
-        elif contents(made) != contents(golden + ".szg"):
+        elif now != then:
             if len(set(restore(szgpu, decoder, made, folder).values())) != 1:
                 complaints.append("has limits, which decoders take differently")
     if "lossless" in mode_of(name) and contents(golden + ".raw") != contents(raw):
@@ -542,9 +586,11 @@ def check(szgpu, decoder, folder, name):
     return complaints
 
 
-# Series of cases: the time of each step, if it has one. Of versions before 8 is the second.
+# Series of cases: the time of each step, if it has one, and the versions of the archives in it.
 SERIES = {"series.szgs": {"linear_limits_f32": 0.25, "tile_limits_f64": None,
                           "lossless_bf16": -1e300},
+          "series_v8.szgs": {"linear_limits_f32": 0.25, "tile_limits_f64": None,
+                             "lossless_bf16": -1e300},
           "series_v7.szgs": {"box_f32": 0.25, "tile_plane_f64": None, "lossless_bf16": -1e300}}
 
 
@@ -613,7 +659,11 @@ def update(szgpu):
         raw = compress(szgpu, FOLDER, name)
         field_bytes = os.path.getsize(raw)
         os.remove(raw)
-        if then and not has_other_bytes(contents(archive), then):
+        made = contents(archive)
+        if name in COMPACT:
+            with open(os.path.join(FOLDER, "compact", name + ".szg"), "wb") as file:
+                file.write(made)
+        if then and not has_other_bytes(*plain_pair(made, then)):
             with open(archive, "wb") as file:
                 file.write(then)
         run(szgpu, "-x", "-q", "-f", archive, "-o", os.path.join(FOLDER, name + ".raw"))

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive_edit.h"
 #include "ctxs.h"
 #include "quant/bound.h"
 
@@ -62,8 +63,8 @@ static void the_archive_is_that_of_the_same_x(void **state) {
   for (int p = SZGPU_PREDICTOR_AUTO; p <= SZGPU_PREDICTOR_LORENZO; p++) {
     szgpu_params found = test_params(SZGPU_MODE_ABS, 1e-2), told = declared(1e-2, greatest);
     if (test_layout() == SZGPU_LAYOUT_TILE) found.predictor = told.predictor = p;
-    test_archive const a = test_compress(ctx, &found, &shape, values);
-    test_archive const b = test_compress(ctx, &told, &shape, values);
+    test_archive const a = archive_compress(ctx, &found, &shape, values);
+    test_archive const b = archive_compress(ctx, &told, &shape, values);
     szgpu_info const of_a = test_inspect(&a), of_b = test_inspect(&b);
     assert_true(of_a.step == of_b.step);
     assert_true(of_b.value_range == 2 * greatest);

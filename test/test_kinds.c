@@ -129,7 +129,7 @@ static test_archive make_linear(szgpu_ctx *ctx) {
   szgpu_params const params = test_linear_params(SZGPU_MODE_ABS, 0.01);
   float *const field = test_make_waves(&shape);
   field[77] = INFINITY;
-  test_archive const archive = test_compress(ctx, &params, &shape, field);
+  test_archive const archive = archive_compress(ctx, &params, &shape, field);
   free(field);
   return archive;
 }

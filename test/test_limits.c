@@ -184,7 +184,7 @@ static void try_case(const limited_case *c, void *user) {
   tally *const t = user;
   void *const field = limited_make(c->kind, &c->shape);
   szgpu_info const info = assert_comes_back(ctx, three_threads, &c->params, &c->shape, field);
-  test_archive const archive = test_compress(ctx, &c->params, &c->shape, field);
+  test_archive const archive = archive_compress(ctx, &c->params, &c->shape, field);
   test_archive const without = archive_with_limits(&archive, NULL);
   double const limits[2] = {info.least, info.greatest};
   void *const limited = test_decompress(ctx, &archive, info.field_bytes);
@@ -265,7 +265,7 @@ static void a_bound_of_each_value_keeps_the_range_of_one_sign(void **state) {
           for (int keeps = 0; keeps <= 1; keeps++) {
             params.keep = keeps ? SZGPU_KEEP_RANGE : 0;
             szgpu_info const info = assert_comes_back(ctx, three_threads, &params, &shape, field);
-            test_archive archive = test_compress(ctx, &params, &shape, field);
+            test_archive archive = archive_compress(ctx, &params, &shape, field);
             void *const restored = test_decompress(ctx, &archive, info.field_bytes);
             double was[2], is[2];
             range_of(&shape, field, kind == 4, was);
@@ -316,7 +316,7 @@ static void what_is_kept_exactly_stays_beyond_the_limits(void **state) {
       uint64_t const count = test_value_count(&shape);
       for (uint64_t i = 0; i < count; i += 37)
         test_set_value(shape.dtype, field, i, outside[i / 37 % ARRAY_COUNT(outside)]);
-      test_archive const archive = test_compress(ctx, &params, &shape, field);
+      test_archive const archive = archive_compress(ctx, &params, &shape, field);
       szgpu_info const info = test_inspect(&archive);
       assert_true(info.has_limits && info.least > 5 && info.greatest < 104);
       void *const restored = test_decompress(ctx, &archive, info.field_bytes);
@@ -342,7 +342,7 @@ static void limits_make_no_negative_zeros(void **state) {
         szgpu_shape const shape = test_shape(SZGPU_F64, 3, 34, 17, 36, 0);
         szgpu_params const params = limited_params(w, b);
         void *const field = limited_make(kind, &shape);
-        test_archive const archive = test_compress(ctx, &params, &shape, field);
+        test_archive const archive = archive_compress(ctx, &params, &shape, field);
         szgpu_info const info = test_inspect(&archive);
         double *const restored = test_decompress(ctx, &archive, test_field_bytes(&shape));
         double const limit = kind == LIMITED_RAIN ? info.least : info.greatest;
@@ -374,7 +374,7 @@ static void a_zero_that_rounding_made_takes_the_sign_of_the_limit(void **state) 
   for (size_t w = 0; w < LIMITED_WAYS; w += 2) /* those of one frame: linear, tile, levels, auto */
     for (size_t i = 0; i < ARRAY_COUNT(limits); i++) {
       szgpu_params const params = limited_params(w, CLOSE_BOUND);
-      test_archive const archive = test_compress(ctx, &params, &shape, field);
+      test_archive const archive = archive_compress(ctx, &params, &shape, field);
       test_archive edited = archive_with_limits(&archive, limits[i]);
       archive_store(&edited, STEP, 8, step);
       archive_store(&edited, ARITHMETIC, 4, F32_CLOSE);
@@ -431,9 +431,9 @@ static void an_absolute_bound_has_limits_if_asked(void **state) {
       params.has_fill = has_fill;
       params.fill = -1;
       void *const field = limited_make(LIMITED_PLATEAUS, &shape);
-      test_archive const kept = test_compress(ctx, &params, &shape, field);
+      test_archive const kept = archive_compress(ctx, &params, &shape, field);
       params.keep = 0;
-      test_archive const plain = test_compress(ctx, &params, &shape, field);
+      test_archive const plain = archive_compress(ctx, &params, &shape, field);
       szgpu_info const info = test_inspect(&plain);
       assert_true(test_inspect(&kept).has_limits && !info.has_limits);
       assert_in_range(info.format_version, 1, 7);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive_edit.h"
 #include "archive_lies.h"
 #include "container/format.h"
 #include "lossless_fields.h"
@@ -52,7 +53,7 @@ static void make_sample(int i, lossless_kind kind, szgpu_shape shape, uint64_t f
   params.without_gaps = i == LINEAR_BYTES;
   fields[i] = lossless_make(kind, &shape);
   field_bytes_of[i] = test_field_bytes(&shape);
-  samples[i] = lossless_compress(ctx, &params, &shape, fields[i]);
+  samples[i] = archive_plain(lossless_compress(ctx, &params, &shape, fields[i]));
   assert_string_equal(lossless_planes(&samples[i], 0), planes);
 }
 
@@ -324,7 +325,7 @@ static void values_have_the_bytes_of_their_type(void **state) {
   szgpu_shape const odd = test_shape(SZGPU_U8, 1, 5001, 0, 0, 0);
   szgpu_params const params = lossless_params();
   void *const field = lossless_make(FLAT, &odd);
-  test_archive bytes = lossless_compress(ctx, &params, &odd, field);
+  test_archive bytes = archive_plain(lossless_compress(ctx, &params, &odd, field));
   test_archive halves = archive_copy(&samples[NOTHING], samples[NOTHING].byte_count);
   size_t const frame = archive_frame_offset(&bytes, 0);
   for (uint32_t width = 1; width <= 2; width++) {
@@ -364,7 +365,7 @@ static void a_frame_of_another_mode_is_refused(void **state) {
   szgpu_shape const shape = test_shape(SZGPU_F32, 1, 500, 0, 0, 0);
   szgpu_params const params = SZGPU_PARAMS_DEFAULTS;
   void *const field = test_make_waves(&shape);
-  test_archive archive = test_compress(ctx, &params, &shape, field);
+  test_archive archive = archive_compress(ctx, &params, &shape, field);
   assert_int_equal(damaged_decompress(ctx, &archive, 2000), SZGPU_OK);
   archive_store(&archive, archive_frame_offset(&archive, 0), 8, SZG_FRAME_PLANES | 4 << 16);
   archive_rehash(&archive);
@@ -373,7 +374,7 @@ static void a_frame_of_another_mode_is_refused(void **state) {
   szgpu_params exact = params;
   exact.mode = SZGPU_MODE_ABS;
   exact.bound = 1e-30;
-  archive = test_compress(ctx, &exact, &shape, field);
+  archive = archive_compress(ctx, &exact, &shape, field);
   assert_string_equal(lossless_planes(&archive, 0), "csss");
   archive_store(&archive, 8, 4, SZG_FORMAT_VERSION_TILE);
   archive_rehash(&archive);
@@ -466,7 +467,7 @@ static void words_of_other_archives_are_of_the_kind_of_the_version(void **state)
     params.mode = cases[c].mode;
     params.bound = 1e-30;
     void *const field = lossless_make(WEIGHTS, &shape);
-    test_archive const sound = lossless_compress(ctx, &params, &shape, field);
+    test_archive const sound = archive_plain(lossless_compress(ctx, &params, &shape, field));
     assert_int_equal(test_inspect(&sound).format_version, 7);
     assert_true(test_has_coded_planes(&sound));
     test_archive old = archive_copy(&sound, sound.byte_count);

@@ -13,7 +13,7 @@
 #include "container/format.h"
 
 static test_archive make(szgpu_shape shape, szgpu_params params, void *field) {
-  test_archive const archive = test_compress(ctx, &params, &shape, field);
+  test_archive const archive = archive_compress(ctx, &params, &shape, field);
   free(field);
   return archive;
 }

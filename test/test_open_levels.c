@@ -23,7 +23,7 @@ static test_archive make(szgpu_shape shape, double bound, void *field) {
   params.mode = SZGPU_MODE_ABS;
   params.bound = bound;
   params.predictor = SZGPU_PREDICTOR_INTERPOLATION;
-  test_archive const archive = test_compress(ctx, &params, &shape, field);
+  test_archive const archive = archive_compress(ctx, &params, &shape, field);
   szgpu_frame_info frame = SZGPU_FRAME_INFO_DEFAULTS;
   assert_int_equal(szgpu_inspect_frames(archive.bytes, archive.byte_count, 0, 1, &frame), SZGPU_OK);
   assert_string_equal(frame.kind, "levels");

@@ -25,7 +25,7 @@ static szgpu_params tile_params(double bound) {
 }
 
 static test_archive make(szgpu_shape shape, const szgpu_params *params, void *field) {
-  test_archive const archive = test_compress(ctx, params, &shape, field);
+  test_archive const archive = archive_compress(ctx, params, &shape, field);
   free(field);
   assert_int_equal(archive.bytes[archive_frame_offset(&archive, 0)], SZG_FRAME_TILE);
   return archive;
@@ -139,7 +139,7 @@ static void refuses_frames_of_the_other_layout(void **state) {
   szgpu_shape const shape = test_shape(SZGPU_F32, 3, 16, 8, 32, 0);
   szgpu_params const params = test_linear_params(SZGPU_MODE_ABS, 0.5);
   void *const field = test_make_waves(&shape);
-  archive = test_compress(ctx, &params, &shape, field);
+  archive = archive_compress(ctx, &params, &shape, field);
   assert_int_equal(archive.bytes[archive_frame_offset(&archive, 0)], SZG_FRAME_LINEAR);
   archive_store(&archive, 8, 4, 2);
   archive_store(&archive, 19, 1, SZGPU_LAYOUT_TILE);

@@ -136,7 +136,7 @@ static void previews_are_slices(void **state) {
       params.fill = 1e20;
       if (is_spoilt) spoil(shape, field, 1e20);
       params.zstd_level = i % 2 ? 0 : 3;
-      test_archive const archive = test_compress(ctx, &params, shape, field);
+      test_archive const archive = archive_compress(ctx, &params, shape, field);
       int const level_count = assert_levels(&archive);
       if (level_count < cases[i].level_count) print_error("case %zu, spoilt %d\n", i, is_spoilt);
       assert_in_range(level_count, cases[i].level_count, SZGPU_MAX_LEVEL);
@@ -151,7 +151,7 @@ static void previews_do_not_depend_on_threads(void **state) {
   szgpu_params const params = interpolation(0.01, 16);
   void *const field = test_make_waves(&shape);
   spoil(&shape, field, 1e20);
-  test_archive const archive = test_compress(ctx, &params, &shape, field);
+  test_archive const archive = archive_compress(ctx, &params, &shape, field);
   szgpu_ctx *const other = test_make_ctx(5);
   enum { BYTES = 15 * 18 * 23 * 4 };
   static uint8_t one[BYTES], five[BYTES];
@@ -187,7 +187,7 @@ static void planes_in_between_are_left_out(void **state) {
           test_shape(SZGPU_F32, 3, three.dims[0] * three.dims[1], three.dims[2], three.dims[3], 0);
     float *const field = make_planes(&three);
     szgpu_params const params = interpolation(0.01, i == 0 ? 16 : 1);
-    test_archive const archive = test_compress(ctx, &params, &shapes[i], field);
+    test_archive const archive = archive_compress(ctx, &params, &shapes[i], field);
     assert_int_equal(frame_of(&archive, 0).interpolated_axes, 2);
     assert_in_range(assert_levels(&archive), 2, SZGPU_MAX_LEVEL);
     free(archive.bytes);
@@ -203,7 +203,7 @@ static void constant_frames_have_every_level(void **state) {
   for (uint64_t i = 0; i < test_value_count(&shape); i++) field[i] = 3.25;
   for (int is_spoilt = 0; is_spoilt <= 1; is_spoilt++) {
     if (is_spoilt) spoil(&shape, field, 1e20);
-    test_archive const archive = test_compress(ctx, &params, &shape, field);
+    test_archive const archive = archive_compress(ctx, &params, &shape, field);
     assert_string_equal(frame_of(&archive, 0).kind, "constant");
     assert_int_equal(assert_levels(&archive), SZGPU_MAX_LEVEL);
     free(archive.bytes);
@@ -246,7 +246,7 @@ static void only_what_is_needed_is_read(void **state) {
   szgpu_params const params = interpolation(0.05, 16);
   float *const field = test_make_waves(&shape);
   field[5] = INFINITY;
-  test_archive const sound = test_compress(ctx, &params, &shape, field);
+  test_archive const sound = archive_compress(ctx, &params, &shape, field);
   szgpu_frame_info const frame = frame_of(&sound, 1);
   uint32_t const last = frame.level_count; /* stage */
   const szgpu_section_info *const sections = frame.sections + frame.section_count - last - 1;
@@ -290,7 +290,7 @@ static void damaged_outliers_are_named(void **state) {
   szgpu_params const params = interpolation(0.05, 16);
   float *const field = test_make_waves(&shape);
   field[5] = INFINITY;
-  test_archive const archive = test_compress(ctx, &params, &shape, field);
+  test_archive const archive = archive_compress(ctx, &params, &shape, field);
   static float preview[20 * 22 * 30];
   archive.bytes[offset_in(&archive, 0, SZG_SECTION_EXACT_VALUES)] ^= 1;
   assert_int_equal(
@@ -309,7 +309,7 @@ static void hostile_archives_stay_in_bounds(void **state) {
   szgpu_params const params = interpolation(0.5, 16);
   float *const field = test_make_waves(&shape);
   field[0] = NAN;
-  test_archive const sound = test_compress(ctx, &params, &shape, field);
+  test_archive const sound = archive_compress(ctx, &params, &shape, field);
   size_t const bytes = 17 * 6 * 20 * sizeof *field;
   float *const preview = test_allocate(bytes);
   size_t const first = archive_header_bytes(&sound);
@@ -343,7 +343,7 @@ static void says_what_an_archive_has(void **state) {
   float *const field = test_make_waves(&shape);
   szgpu_params params = interpolation(0.01, 64);
   size_t const bytes_1 = 100 * 75 * sizeof *field, bytes_5 = 7 * 5 * sizeof *field;
-  test_archive const levels = test_compress(ctx, &params, &shape, field);
+  test_archive const levels = archive_compress(ctx, &params, &shape, field);
   assert_int_equal(frame_of(&levels, 0).level_count, 4);
   refuse(&levels, 5, bytes_5, "frame 0 goes up to level 4, not to 5");
   refuse(&levels, 9, bytes_5, "a level of 9 is not in 0 .. 6");
@@ -352,15 +352,15 @@ static void says_what_an_archive_has(void **state) {
   assert_int_equal(szgpu_decompress_level(ctx, levels.bytes, levels.byte_count, 1, NULL, bytes_1),
                    SZGPU_BAD_ARGUMENT);
   params.predictor = SZGPU_PREDICTOR_LORENZO;
-  test_archive const tiles = test_compress(ctx, &params, &shape, field);
+  test_archive const tiles = archive_compress(ctx, &params, &shape, field);
   refuse(&tiles, 1, bytes_1, "frame 0 is a tile frame: it has no levels");
   params.predictor = SZGPU_PREDICTOR_AUTO;
   params.layout = SZGPU_LAYOUT_LINEAR;
-  test_archive const linear = test_compress(ctx, &params, &shape, field);
+  test_archive const linear = archive_compress(ctx, &params, &shape, field);
   refuse(&linear, 1, bytes_1, "frame 0 is a linear frame: it has no levels");
   params = (szgpu_params)SZGPU_PARAMS_DEFAULTS;
   params.mode = SZGPU_MODE_LOSSLESS;
-  test_archive const lossless = test_compress(ctx, &params, &shape, field);
+  test_archive const lossless = archive_compress(ctx, &params, &shape, field);
   refuse(&lossless, 1, bytes_1, "frame 0 is a planes frame: it has no levels");
   free(lossless.bytes);
   free(linear.bytes);
@@ -375,7 +375,7 @@ static void folded_frames_have_no_levels(void **state) {
   szgpu_shape const row = test_shape(SZGPU_F32, 1, 300 * 400, 0, 0, 0);
   float *const field = test_make_folded(300, 400);
   szgpu_params const params = interpolation(0.01, 0);
-  test_archive const archive = test_compress(ctx, &params, &row, field);
+  test_archive const archive = archive_compress(ctx, &params, &row, field);
   szgpu_frame_info const frame = frame_of(&archive, 0);
   char sentence[80];
   snprintf(sentence, sizeof sentence,
@@ -395,7 +395,7 @@ static void one_frame_without_levels_is_enough(void **state) {
   for (uint64_t i = 100 * 128; i < 100 * 150; i++) /* NaNs that differ in all bits */
     field[i] = test_float_of_bits(0x7FC00000u | (uint32_t)test_hash(i));
   szgpu_params const params = interpolation(0.01, 64);
-  test_archive const archive = test_compress(ctx, &params, &shape, field);
+  test_archive const archive = archive_compress(ctx, &params, &shape, field);
   assert_string_equal(frame_of(&archive, 0).kind, "levels");
   char sentence[80];
   szgpu_frame_info const last = frame_of(&archive, 2);
@@ -444,7 +444,7 @@ static void progress_counts_the_preview(void **state) {
   szgpu_shape const shape = test_shape(SZGPU_F32, 3, 40, 44, 60, 0);
   szgpu_params const params = interpolation(0.05, 16);
   float *const field = test_make_waves(&shape);
-  test_archive const archive = test_compress(ctx, &params, &shape, field);
+  test_archive const archive = archive_compress(ctx, &params, &shape, field);
   progress_log log = {0};
   szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
   options.progress = note_progress;

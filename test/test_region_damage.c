@@ -263,7 +263,7 @@ static void frames_beside_the_region_need_no_level(void **state) {
     uint32_t const bits = (uint32_t)test_hash(i) | 0x60000000; /* too large for the bound */
     memcpy(&field[i], &bits, sizeof bits);
   }
-  test_archive archive = test_compress(ctx, &params, &shape, field);
+  test_archive archive = archive_compress(ctx, &params, &shape, field);
   float box[CORNER_BYTES / 4];
   szgpu_region region = corner;
   assert_int_equal(

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive_edit.h"
 #include "ctxs.h"
 
 /* A round trip with both decoders, which must agree. */
@@ -300,7 +301,7 @@ static void raw_tiles_keep_every_bit(void **state) {
     test_set_value(shape.dtype, field, 45, INFINITY);
     test_set_value(shape.dtype, field, 46, 1e20);
     test_set_value(shape.dtype, field, 47, -0.0);
-    test_archive archive = test_compress(ctx, &params, &shape, field);
+    test_archive archive = archive_compress(ctx, &params, &shape, field);
     szgpu_frame_info frame = {.struct_bytes = sizeof frame};
     assert_int_equal(szgpu_inspect_frames(archive.bytes, archive.byte_count, 0, 1, &frame),
                      SZGPU_OK);

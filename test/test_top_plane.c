@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive_edit.h"
 #include "container/format.h"
 #include "lossless_fields.h"
 #include "stream_readers.h"
@@ -54,9 +55,10 @@ static void all_decoders_give_the_field_back(void **state) {
         params.frame_rows = variant / 2 * 64;
         params.zstd_level = variant / 2;
         void *const field = lossless_make((lossless_kind)kind, &shapes[s]);
-        test_archive const archive = lossless_compress(readers[0][0], &params, &shapes[s], field);
+        test_archive const archive =
+            archive_plain(lossless_compress(readers[0][0], &params, &shapes[s], field));
         szgpu_info const info = test_inspect(&archive);
-        assert_int_equal(info.format_version, 4);
+        assert_int_equal(archive_plain_version(&archive), 4);
         assert_int_equal(info.has_gaps, !params.without_gaps);
         assert_all_read(&archive, &shapes[s], field, &random);
         free(archive.bytes);
@@ -73,7 +75,8 @@ static void any_number_of_values_comes_back(void **state) {
     szgpu_shape const shape = test_shape((szgpu_dtype)(count % LOSSLESS_DTYPES), 1, count, 0, 0, 0);
     szgpu_params const params = make_params(0);
     void *const field = lossless_make(WEIGHTS, &shape);
-    test_archive const archive = lossless_compress(readers[0][0], &params, &shape, field);
+    test_archive const archive =
+        archive_plain(lossless_compress(readers[0][0], &params, &shape, field));
     linear_frames += lossless_planes(&archive, 0)[0] == 'c';
     assert_all_read(&archive, &shape, field, &random);
     free(archive.bytes);
@@ -100,7 +103,8 @@ static void codes_of_16_bits_are_read(void **state) {
     field[other] = symbol;
   }
   szgpu_params const params = make_params(0);
-  test_archive const archive = lossless_compress(readers[0][0], &params, &shape, field);
+  test_archive const archive =
+      archive_plain(lossless_compress(readers[0][0], &params, &shape, field));
   assert_string_equal(lossless_planes(&archive, 0), "c");
   assert_all_read(&archive, &shape, field, &random);
   uint8_t const *const book = archive.bytes + archive_section_offset(&archive, 0, 0);
@@ -123,7 +127,8 @@ static void a_frame_is_what_the_format_says(void **state) {
   uint16_t *const field = test_allocate(COUNT * sizeof *field);
   for (int i = 0; i < COUNT; i++) field[i] = i % 2 ? 0xBF80 : 0x3F80;
   szgpu_params const params = make_params(0);
-  test_archive const archive = lossless_compress(readers[0][0], &params, &shape, field);
+  test_archive const archive =
+      archive_plain(lossless_compress(readers[0][0], &params, &shape, field));
   const uint8_t *const frame = archive.bytes + archive_frame_offset(&archive, 0);
   static const uint8_t header[32] = {0, 0, 0, 0, 128, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 16};
   static const uint64_t kinds[] = {0, 1, 2, 3, 4, 12}, sizes[] = {7, 4, 516, 9, 2, STORED};
@@ -157,7 +162,8 @@ static void frames_are_raw_where_that_is_no_larger(void **state) {
     szgpu_params const params = make_params(0);
     uint8_t *const field = test_allocate(count);
     for (uint64_t i = 0; i < count; i++) field[i] = (uint8_t)(test_hash(i) % 16);
-    test_archive const archive = lossless_compress(readers[0][0], &params, &shape, field);
+    test_archive const archive =
+        archive_plain(lossless_compress(readers[0][0], &params, &shape, field));
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < archive_section_count(&archive, 0); i++)
       bytes += raw_bytes_at(&archive, i);
@@ -181,7 +187,8 @@ static void tile_sizes_that_the_stream_has_not_are_refused(void **state) {
   void *const field = lossless_make(WEIGHTS, &shape);
   for (int without_gaps = 0; without_gaps <= 1; without_gaps++) {
     szgpu_params const params = make_params(without_gaps);
-    test_archive const sound = lossless_compress(readers[0][0], &params, &shape, field);
+    test_archive const sound =
+        archive_plain(lossless_compress(readers[0][0], &params, &shape, field));
     assert_shifted_tile_sizes_refused(&sound, 8, test_field_bytes(&shape));
     free(sound.bytes);
   }
@@ -195,8 +202,9 @@ static void sections_that_should_not_be_there_are_refused(void **state) {
   szgpu_shape const halves = test_shape(SZGPU_BF16, 1, 3000, 0, 0, 0);
   szgpu_params const params = make_params(0);
   void *const field = lossless_make(WEIGHTS, &halves);
-  test_archive with_gaps = lossless_compress(readers[0][0], &params, &bytes, field);
-  test_archive with_planes = lossless_compress(readers[0][0], &params, &halves, field);
+  test_archive with_gaps = archive_plain(lossless_compress(readers[0][0], &params, &bytes, field));
+  test_archive with_planes =
+      archive_plain(lossless_compress(readers[0][0], &params, &halves, field));
   assert_int_equal(archive_section_count(&with_gaps, 0), 5);
   assert_int_equal(archive_section_count(&with_planes, 0), 6);
   archive_store(&with_gaps, 12, 4, SZG_FLAG_NO_GAPS);
@@ -215,7 +223,7 @@ static void sections_of_huge_frames_have_their_sizes(void **state) {
   szgpu_shape const shape = test_shape(SZGPU_U8, 1, 3000, 0, 0, 0);
   szgpu_params const params = make_params(0);
   void *const field = lossless_make(WEIGHTS, &shape);
-  test_archive archive = lossless_compress(readers[0][0], &params, &shape, field);
+  test_archive archive = archive_plain(lossless_compress(readers[0][0], &params, &shape, field));
   size_t const frame = archive_frame_offset(&archive, 0);
   size_t entries[5];
   for (uint32_t i = 0; i < 5; i++) entries[i] = archive_entry_offset(&archive, 0, i);
@@ -247,7 +255,8 @@ static void wrong_side_data_is_found_by_those_that_look_at_it(void **state) {
   size_t const field_bytes = test_field_bytes(&shape);
   void *const field = lossless_make(WEIGHTS, &shape), *const restored = test_allocate(field_bytes);
   szgpu_params const params = make_params(0);
-  test_archive const sound = lossless_compress(readers[0][0], &params, &shape, field);
+  test_archive const sound =
+      archive_plain(lossless_compress(readers[0][0], &params, &shape, field));
   for (uint32_t section = 3; section <= 4; section++) {
     uint64_t const bytes = raw_bytes_at(&sound, section);
     size_t const at = archive_section_offset(&sound, 0, section);
@@ -279,7 +288,7 @@ static void decoders_agree_on_any_section(void **state) {
     int const variant = round / 150; /* three fields, with and without gap arrays */
     szgpu_params const params = make_params(variant % 2);
     void *const field = lossless_make(kinds[variant / 2], &shape);
-    test_archive archive = lossless_compress(readers[0][0], &params, &shape, field);
+    test_archive archive = archive_plain(lossless_compress(readers[0][0], &params, &shape, field));
     uint32_t const stream_sections = archive_section_count(&archive, 0) - 1;
     uint32_t const section = (uint32_t)round % stream_sections;
     uint64_t const bytes = raw_bytes_at(&archive, section) - (section == 3);

@@ -61,7 +61,8 @@ typedef struct szg_batch_planes_read_work {
 /* A field and its archive. */
 typedef struct szg_batch_item {
   uint64_t dims[SZG_MAX_DIMS];
-  uint32_t ndim, dtype;
+  uint8_t ndim, dtype;
+  bool was_compact;                 /* reading: *archive_bytes_at is a szg_compact_item's result */
   uint32_t version;                 /* of the format, as the archive's header states it */
   uint32_t status;                  /* reading: what its headers say */
   void *values;                     /* compression only reads them */

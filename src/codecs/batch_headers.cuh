@@ -6,6 +6,7 @@
 
 #include "codecs/batch.cuh"
 #include "codecs/rules_core.h"
+#include "container/compact.h"
 #include "container/header_read.cuh"
 
 namespace szg {
@@ -73,6 +74,8 @@ __device__ __forceinline__ szgpu_status open_item(const szg_batch_heads &heads,
                                                   Check check) {
   HeaderMemory *const headers = &memory->headers;
   uint64_t archive_bytes;
+  if (item.was_compact && *item.archive_bytes_at & SZG_COMPACT_FAILED)
+    return (szgpu_status)(*item.archive_bytes_at - SZG_COMPACT_FAILED);
   if (!find_size(item, &archive_bytes)) return SZGPU_TRUNCATED;
   SZG_TRY(open_archive(heads, item, grid, archive_bytes, headers));
   SZG_TRY(read_frame_header(item.archive + kFirstFrameByte, archive_bytes - kFirstFrameByte,

@@ -128,7 +128,13 @@ SZG_CHECKED SZG_HD bool szg_header_bytes(const szg_header *header, uint64_t *hea
 }
 
 /* Updates the archive's header with what one of its frames implies. */
-void szg_header_note_frame(szg_header *header, const szg_frame_header *frame);
+SZG_HD void szg_header_note_frame(szg_header *header, const szg_frame_header *frame) {
+  uint32_t const count = frame->section_count;
+  bool const has_words = count > 0 && frame->sections[count - 1].kind == SZG_SECTION_PLANE_WORDS;
+  if (frame->kind == SZG_FRAME_PLANES) header->has_planes = true;
+  if (frame->kind == SZG_FRAME_PLANES && has_words) header->has_plane_words = true;
+  if (frame->kind == SZG_FRAME_LEVELS) header->has_levels = true;
+}
 /* Adds what another header notes of frames of the same archive. */
 void szg_header_add_notes(const szg_header *other, szg_header *header);
 

@@ -12,7 +12,7 @@
 
 enum {
   SZG_MAGIC_BYTES = 8,
-  SZG_FORMAT_VERSION = 8, /* the latest; an archive states the lowest that has its features */
+  SZG_FORMAT_VERSION = 9, /* the latest; an archive states the lowest that has its features */
   SZG_FORMAT_VERSION_LINEAR = 1,
   SZG_FORMAT_VERSION_TILE = 2,
   SZG_FORMAT_VERSION_LOSSLESS = 3,    /* and linear archives without gap arrays */
@@ -21,6 +21,7 @@ enum {
   SZG_FORMAT_VERSION_TYPES = 6,       /* integers; a bound for halves and bytes */
   SZG_FORMAT_VERSION_PLANE_WORDS = 7, /* words of planes frames after their stored planes */
   SZG_FORMAT_VERSION_KEPT = 8,        /* limits of the values; several fill values */
+  SZG_FORMAT_VERSION_COMPACT = 9,     /* the compact form of small archives, in one byte */
   SZG_HEADER_BYTES = 128,             /* fixed part; frame table, limits and checksum follow */
   SZG_FRAME_HEADER_BYTES = 40,        /* the section table and a checksum follow */
   SZG_SECTION_ENTRY_BYTES = 32,
@@ -37,6 +38,9 @@ enum {
 #define SZG_DEFAULT_FRAME_BYTES ((uint64_t)1 << 26)
 /* For fields that are coded in a wider type: both backends hold a frame of such values. */
 #define SZG_DEFAULT_FRAME_MAPPED ((uint64_t)1 << 26)
+
+/* Archives of one frame of up to so many values have a compact form. */
+enum { SZG_COMPACT_MOST_VALUES = 1 << 18 };
 
 /* Tiles hold at most 4096 values for every number of axes, so that a tile is also the unit of every
  * side table. docs/notebook.md has the measurements behind the shapes. */

@@ -194,7 +194,7 @@ SZG_HD szgpu_status szg_header_begin(const uint8_t *bytes, uint64_t available_by
     SZG_REQUIRE(bytes[i] == (uint8_t)SZG_MAGIC[i], SZGPU_NOT_AN_ARCHIVE);
   SZG_REQUIRE(available_bytes >= 12, SZGPU_TRUNCATED);
   uint32_t const version = szg_load_u32(bytes + 8);
-  SZG_REQUIRE(version <= SZG_FORMAT_VERSION, SZGPU_NEWER_VERSION);
+  SZG_REQUIRE(version <= SZG_FORMAT_VERSION_KEPT, SZGPU_NEWER_VERSION);
   SZG_REQUIRE(version > 0, SZGPU_BAD_DATA);
   SZG_REQUIRE(available_bytes >= SZG_HEADER_BYTES, SZGPU_TRUNCATED);
   szg_header_load(bytes, header);

@@ -17,6 +17,8 @@ SZG_C_BEGIN
 typedef struct szg_opened {
   const uint8_t *bytes; /* frame headers and sections: for frames/open.h and reader.h only */
   uint64_t available_bytes;
+  uint64_t archive_bytes; /* of the archive as it was given; the header's may be of another form */
+  bool is_compact;        /* it was in the compact form, and `bytes` is what it stands for */
   uint64_t first_frame, first_offset; /* this frame begins at bytes + first_offset */
   bool is_part;                       /* frames before or after it may be missing */
   const uint8_t *head;                /* a copy of the header, which has the frame table */
@@ -25,12 +27,13 @@ typedef struct szg_opened {
 } szg_opened;
 
 /* Copies the header to `head`, which must live as long as *opened, and checks it, also against the
- * shape. */
+ * shape. An archive in its compact form is copied whole, and brought back in `head`. */
 szgpu_status szg_open(const void *archive, uint64_t available_bytes, szg_buffer *head,
                       szg_opened *opened) SZG_CHECKED;
 
 /* The same without a copy, for an archive that cannot change because it is in the library's own
- * memory, or if nobody asks for frames. */
+ * memory, or if nobody asks for frames. Of one in its compact form the header is all that is
+ * opened. */
 szgpu_status szg_open_in_place(const void *archive, uint64_t available_bytes,
                                szg_opened *opened) SZG_CHECKED;
 

@@ -21,28 +21,28 @@ SZG_HD uint16_t szg_load_u16(const uint8_t *p) {
   memcpy(&v, p, sizeof v);
   return v;
 }
-static inline void szg_store_u16(uint8_t *p, uint16_t v) { memcpy(p, &v, sizeof v); }
+SZG_HD void szg_store_u16(uint8_t *p, uint16_t v) { memcpy(p, &v, sizeof v); }
 
 SZG_HD uint32_t szg_load_u32(const uint8_t *p) {
   uint32_t v;
   memcpy(&v, p, sizeof v);
   return v;
 }
-static inline void szg_store_u32(uint8_t *p, uint32_t v) { memcpy(p, &v, sizeof v); }
+SZG_HD void szg_store_u32(uint8_t *p, uint32_t v) { memcpy(p, &v, sizeof v); }
 
 SZG_HD uint64_t szg_load_u64(const uint8_t *p) {
   uint64_t v;
   memcpy(&v, p, sizeof v);
   return v;
 }
-static inline void szg_store_u64(uint8_t *p, uint64_t v) { memcpy(p, &v, sizeof v); }
+SZG_HD void szg_store_u64(uint8_t *p, uint64_t v) { memcpy(p, &v, sizeof v); }
 
 SZG_HD double szg_load_f64(const uint8_t *p) {
   double v;
   memcpy(&v, p, sizeof v);
   return v;
 }
-static inline void szg_store_f64(uint8_t *p, double v) { memcpy(p, &v, sizeof v); }
+SZG_HD void szg_store_f64(uint8_t *p, double v) { memcpy(p, &v, sizeof v); }
 
 /* Finite and > 0, by its bits, because the floating-point environment may flush denormals. */
 SZG_HD bool szg_is_positive(double x) {

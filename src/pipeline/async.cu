@@ -3,8 +3,10 @@
  *
  * Items go to the device as kernels' arguments, class by class: fields of one type and one number
  * of axes, or, without a bound, of one width. Each class then takes one sequence of launches,
- * however many items it has.
+ * however many items it has. Small archives are written to the workspace, and from there in their
+ * compact form; before they are read, they are brought back to the workspace.
  */
+#include "container/compact.h"
 #include "core/cuda_check.cuh"
 #include "frames/kinds_cuda.h"
 #include "pipeline/async.h"
@@ -16,7 +18,7 @@ namespace {
 struct AsyncCall : szg_async_call {
   const szg_batch_kind *kind;
   szg_batch_lists lists;
-  szg_arena zeroed, other; /* of all items */
+  szg_arena zeroed, other, plain; /* of all items */
   uint32_t sent_items;
 
   explicit AsyncCall(const szg_async_call &call)
@@ -25,6 +27,7 @@ struct AsyncCall : szg_async_call {
         lists{},
         zeroed{},
         other{},
+        plain{},
         sent_items(0) {}
 
   size_t frame_bytes() const { return writes ? kind->write_bytes : kind->read_bytes; }
@@ -80,9 +83,37 @@ szgpu_status carve_item(AsyncCall *call, const szgpu_async_item &item, const szg
   return call->kind->carve_write(&call->zeroed, &call->other, &grid, dtype, carved);
 }
 
+/* Takes room for an item's archive outside of its compact form, if it has one, and says how it is
+ * brought from or to that form. *compact: else empty. */
+szgpu_status carve_plain(szg_arena *arena, bool writes, const szgpu_async_item &item,
+                         const szg_grid &grid, szg_compact_item *compact) {
+  uint64_t plain_bytes;
+  *compact = {};
+  if (!szg_is_compacted(grid.value_count, 1)) return SZGPU_OK;
+  SZG_REQUIRE(szg_max_archive_bytes(&grid, szg_dtype_bytes(item.shape.dtype), 1, &plain_bytes),
+              SZGPU_BAD_SHAPE);
+  uint8_t *const plain = (uint8_t *)szg_arena_take(arena, plain_bytes, 1);
+  compact->from = writes ? plain : (const uint8_t *)item.archive;
+  compact->from_bytes = writes ? plain_bytes : item.archive_bytes;
+  compact->from_bytes_at = item.archive_bytes_at;
+  compact->to = writes ? (uint8_t *)item.archive : plain;
+  compact->room = writes ? item.archive_bytes : plain_bytes;
+  compact->outcome = item.outcome;
+  if (!writes) compact->result = (uint64_t *)szg_arena_take(arena, 1, sizeof *compact->result);
+  return SZGPU_OK;
+}
+
+/* Has the kernels of the classes work on what the item is outside of its compact form. */
+void take_plain(const szg_compact_item &compact, bool writes, szg_batch_item *made) {
+  made->archive = writes ? (uint8_t *)compact.from : compact.to;
+  made->archive_bytes = writes ? compact.from_bytes : compact.room;
+  made->archive_bytes_at = writes ? NULL : compact.result;
+  made->was_compact = true;
+}
+
 /* The pieces of a call's workspace, in their order. */
 struct Pieces {
-  uint64_t lists, zeroed, other;
+  uint64_t lists, zeroed, other, plain;
   bool overflowed;
 };
 
@@ -90,17 +121,23 @@ szgpu_status measure(const szg_async_call &asked, Pieces *pieces) {
   AsyncCall call(asked);
   szg_arena lists = {};
   szg_batch_item unused = {};
+  szg_compact_item unused_too = {};
   carve_lists(&lists, &call);
-  for (uint32_t i = 0; i < call.item_count; i++)
-    SZG_TRY(carve_item(&call, call.items[i], grid_of(call.items[i]), &unused));
-  *pieces = {lists.used_bytes, call.zeroed.used_bytes, call.other.used_bytes,
-             lists.overflowed || call.zeroed.overflowed || call.other.overflowed};
+  for (uint32_t i = 0; i < call.item_count; i++) {
+    szg_grid const grid = grid_of(call.items[i]);
+    SZG_TRY(carve_item(&call, call.items[i], grid, &unused));
+    SZG_TRY(carve_plain(&call.plain, call.writes, call.items[i], grid, &unused_too));
+  }
+  *pieces = {
+      lists.used_bytes, call.zeroed.used_bytes, call.other.used_bytes, call.plain.used_bytes,
+      lists.overflowed || call.zeroed.overflowed || call.other.overflowed || call.plain.overflowed};
   return SZGPU_OK;
 }
 
 szgpu_status bytes_of(const Pieces &pieces, uint64_t *bytes) {
   SZG_REQUIRE(!pieces.overflowed && szg_add_checked(pieces.lists, pieces.zeroed, bytes) &&
-                  szg_add_checked(*bytes, pieces.other, bytes),
+                  szg_add_checked(*bytes, pieces.other, bytes) &&
+                  szg_add_checked(*bytes, pieces.plain, bytes),
               SZGPU_BAD_SHAPE);
   return SZGPU_OK;
 }
@@ -119,6 +156,7 @@ szgpu_status take_workspace(szgpu_ctx *ctx, AsyncCall *call) {
   szg_arena lists = {bytes, 0, pieces.lists, false};
   call->zeroed = {bytes + pieces.lists, 0, pieces.zeroed, false};
   call->other = {bytes + pieces.lists + pieces.zeroed, 0, pieces.other, false};
+  call->plain = {bytes + pieces.lists + pieces.zeroed + pieces.other, 0, pieces.plain, false};
   carve_lists(&lists, call);
   if (pieces.zeroed > 0)
     SZG_TRY_CUDA(cudaMemsetAsync(call->zeroed.base, 0, pieces.zeroed, call->stream));
@@ -140,8 +178,8 @@ szgpu_status make_item(AsyncCall *call, const szgpu_async_item &item, const szg_
                        szg_batch_item *made) {
   szg_header const header = szg_call_header(call->params, &item.shape, &grid, NULL);
   *made = {};
-  made->ndim = (uint32_t)item.shape.ndim;
-  made->dtype = (uint32_t)item.shape.dtype;
+  made->ndim = (uint8_t)item.shape.ndim;
+  made->dtype = (uint8_t)item.shape.dtype;
   made->version = szg_header_version(&header);
   for (uint32_t i = 0; i < made->ndim; i++) made->dims[i] = item.shape.dims[i];
   made->values = item.field;
@@ -152,22 +190,63 @@ szgpu_status make_item(AsyncCall *call, const szgpu_async_item &item, const szg_
   return carve_item(call, item, grid, made);
 }
 
+/* Items on their way from or to their compact form. */
+struct CompactQueue {
+  szg_compact_sent sent;
+  uint32_t pending;
+};
+
+szgpu_status flush(const AsyncCall &call, CompactQueue *queue) {
+  uint32_t const count = queue->pending;
+  queue->pending = 0;
+  if (count == 0) return SZGPU_OK;
+  return call.writes ? szg_compact_write_items_cuda(&queue->sent, count, call.stream)
+                     : szg_compact_read_items_cuda(&queue->sent, count, call.stream);
+}
+
+szgpu_status enqueue(const AsyncCall &call, const szg_compact_item &compact, CompactQueue *queue) {
+  queue->sent.items[queue->pending++] = compact;
+  return queue->pending < SZG_COMPACT_SENT ? SZGPU_OK : flush(call, queue);
+}
+
+/* Brings the archives of a class, which are written, to their compact form. plain: as it was before
+ * the class. */
+szgpu_status compact_class(const AsyncCall &call, uint32_t number, szg_arena plain) {
+  CompactQueue queue = {};
+  for (uint32_t i = 0; i < call.item_count; i++) {
+    const szgpu_async_item &item = call.items[i];
+    szg_grid const grid = grid_of(item);
+    szg_compact_item compact;
+    if (call.kind->class_of(item.shape.dtype, &grid) != number) continue;
+    SZG_TRY(carve_plain(&plain, call.writes, item, grid, &compact));
+    if (compact.from) SZG_TRY(enqueue(call, compact, &queue));
+  }
+  return flush(call, &queue);
+}
+
 /* Sends the items of a class, and finds what they have in common. */
 szgpu_status send_class(AsyncCall *call, uint32_t number, szg_batch_class *batch) {
   szg_batch_sent sent;
+  CompactQueue queue = {};
   uint32_t pending = 0, first = call->sent_items;
   for (uint32_t i = 0; i < call->item_count; i++) {
     const szgpu_async_item &item = call->items[i];
     szg_grid const grid = grid_of(item);
     if (call->kind->class_of(item.shape.dtype, &grid) != number) continue;
     note_item(item, grid, batch);
-    SZG_TRY(make_item(call, item, grid, &sent.items[pending++]));
+    szg_compact_item compact;
+    SZG_TRY(make_item(call, item, grid, &sent.items[pending]));
+    SZG_TRY(carve_plain(&call->plain, call->writes, item, grid, &compact));
+    if (compact.from) take_plain(compact, call->writes, &sent.items[pending]);
+    if (compact.from && !call->writes) SZG_TRY(enqueue(*call, compact, &queue));
+    pending++;
     if (pending < SZG_BATCH_SENT) continue;
     SZG_TRY(send(*call, sent, pending, first));
     first += pending;
     pending = 0;
   }
   call->sent_items += batch->item_count;
+  SZG_TRY(flush(*call, &queue));
   return send(*call, sent, pending, first);
 }
 
@@ -198,10 +277,12 @@ szgpu_status run(szgpu_ctx *ctx, AsyncCall *call) {
   SZG_TRY(take_workspace(ctx, call));
   for (uint32_t number = 0; number < call->kind->class_count; number++) {
     uint32_t const first = call->sent_items;
+    szg_arena const plain = call->plain;
     szg_batch_class batch = {};
     SZG_TRY(send_class(call, number, &batch));
     if (batch.item_count == 0) continue;
     SZG_TRY(run_class(*call, first, side, &batch));
+    if (call->writes) SZG_TRY(compact_class(*call, number, plain));
   }
   return SZGPU_OK;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "codecs/run_masks.h"
+#include "container/compact.h"
 #include "container/writer.h"
 #include "frames/kinds.h"
 #include "frames/mapped.h"
@@ -312,8 +313,9 @@ typedef struct archive_room {
   uint64_t *archive_bytes;
 } archive_room;
 
-static szgpu_status write_archive(const compress_call *call, compress_plan *plan,
-                                  szg_header *header, const archive_room *room, bool *fails) {
+/* Writes the archive as readers that know nothing of the compact form know it. */
+static szgpu_status write_plain(const compress_call *call, compress_plan *plan, szg_header *header,
+                                const archive_room *room, bool *fails) {
   szgpu_ctx *const ctx = call->ctx;
   szg_writer writer;
   ctx->threads.done_values = 0;
@@ -326,6 +328,25 @@ static szgpu_status write_archive(const compress_call *call, compress_plan *plan
   szg_header_write(header, plan->frame_bytes, room->archive);
   *room->archive_bytes = writer.used_bytes;
   return SZGPU_OK;
+}
+
+/* Writes the archive. A small one is written to the ctx's memory first: the room may suffice for
+ * its compact form alone. */
+static szgpu_status write_archive(const compress_call *call, compress_plan *plan,
+                                  szg_header *header, const archive_room *room, bool *fails) {
+  const szg_grid *const grid = call->grid;
+  if (!szg_is_compacted(grid->value_count, header->frame_count))
+    return write_plain(call, plan, header, room, fails);
+  szg_buffer *const plain = &call->ctx->kept[SZG_KEPT_PLAIN];
+  uint64_t most_bytes, plain_bytes = 0;
+  size_t const value_bytes = szg_dtype_bytes(call->request->mapping.outer);
+  SZG_REQUIRE(szg_max_archive_bytes(grid, value_bytes, 1, &most_bytes), SZGPU_BAD_SHAPE);
+  SZG_TRY(szg_ctx_make_room(call->ctx, plain, most_bytes, "room for an archive"));
+  archive_room const own = {plain->bytes, most_bytes, &plain_bytes};
+  SZG_TRY(write_plain(call, plan, header, &own, fails));
+  if (*fails) return SZGPU_OK;
+  return szg_compact_write(call->ctx, plain->bytes, plain_bytes, room->archive, room->capacity,
+                           room->archive_bytes);
 }
 
 /* Under a bound that follows from as few values as possible. */
@@ -438,6 +459,7 @@ szgpu_status szg_compress_sizes_cpu(const szgpu_ctx *ctx, const szgpu_params *pa
   SZG_REQUIRE(szg_max_archive_bytes(grid, szg_dtype_bytes(shape->dtype), request.frame_count,
                                     archive_bytes),
               SZGPU_BAD_SHAPE);
+  if (szg_is_compacted(grid->value_count, request.frame_count)) *workspace_bytes += *archive_bytes;
   return SZGPU_OK;
 }
 
@@ -447,5 +469,11 @@ szgpu_status szg_compress_reserve_cpu(szgpu_ctx *ctx, const szgpu_params *params
   compress_plan plan;
   SZG_TRY(szg_ctx_make_room(ctx, &ctx->kept[SZG_KEPT_KIND], szg_write_buffer_bytes(&request),
                             "room for codes"));
+  uint64_t most_bytes;
+  SZG_REQUIRE(
+      szg_max_archive_bytes(grid, szg_dtype_bytes(shape->dtype), request.frame_count, &most_bytes),
+      SZGPU_BAD_SHAPE);
+  if (szg_is_compacted(grid->value_count, request.frame_count))
+    SZG_TRY(szg_ctx_make_room(ctx, &ctx->kept[SZG_KEPT_PLAIN], most_bytes, "room for an archive"));
   return make_plan(ctx, &request, &plan);
 }

@@ -6,6 +6,9 @@
  * The stream waits for the host at the bracket, unless the archive is lossless and has no bound to
  * derive. In a frame it waits as often as the frame's kind needs (docs/pipeline.md has the list).
  */
+#include <string.h>
+
+#include "container/compact.h"
 #include "core/bytes.h"
 #include "frames/kinds_cuda.h"
 #include "pipeline/cuda.h"
@@ -93,6 +96,7 @@ typedef struct compress_call {
   const void *host_field; /* NULL: the field is on the device */
   uint8_t *host_archive;  /* NULL: the archive stays on the device for now */
   bool is_archive_pinned; /* it is in pinned host memory */
+  bool is_compacted;      /* on the host, once it is complete */
   szg_frame_piece *piece; /* NULL: the whole archive; else one of its frames, alone: field, grid and
                              archive are the frame's */
 } compress_call;
@@ -324,6 +328,37 @@ static szgpu_status compress_plain(const compress_call *call, const compress_pla
   return SZGPU_OK;
 }
 
+/* Delivers an archive that is in ctx->kept[from]. */
+static szgpu_status deliver(const compress_call *call, int from, void *archive, uint64_t capacity,
+                            bool is_device_archive, uint64_t *used_bytes) {
+  szgpu_ctx *const ctx = call->ctx;
+  if (*used_bytes > capacity)
+    return szg_fail(ctx, SZGPU_CAPACITY, "%llu bytes are needed", (unsigned long long)*used_bytes);
+  if (!is_device_archive) {
+    memcpy(archive, ctx->kept[from].bytes, *used_bytes);
+    return SZGPU_OK;
+  }
+  SZG_TRY(szg_device_copy(&ctx->device, archive, ctx->kept[from].bytes, *used_bytes));
+  return szg_device_wait(&ctx->device, false);
+}
+
+/* Delivers the compact form of an archive that is in ctx->kept[from]. */
+static szgpu_status deliver_compact(const compress_call *call, int from, void *archive,
+                                    uint64_t capacity, bool is_device_archive,
+                                    uint64_t *used_bytes) {
+  szgpu_ctx *const ctx = call->ctx;
+  const szg_buffer *const plain = &ctx->kept[from];
+  uint64_t const plain_bytes = *used_bytes;
+  int const to = from == SZG_KEPT_PLAIN ? SZG_KEPT_RECODED : SZG_KEPT_PLAIN;
+  if (!is_device_archive)
+    return szg_compact_write(ctx, plain->bytes, plain_bytes, (uint8_t *)archive, capacity,
+                             used_bytes);
+  SZG_TRY(szg_buffer_reset(&ctx->kept[to], plain_bytes));
+  SZG_TRY(szg_compact_write(ctx, plain->bytes, plain_bytes, ctx->kept[to].bytes, plain_bytes,
+                            used_bytes));
+  return deliver(call, to, archive, capacity, is_device_archive, used_bytes);
+}
+
 /* Brings the archive to the host, packs its sections there and delivers the result. */
 static szgpu_status pack_with_zstd(const compress_call *call, void *archive, uint64_t capacity,
                                    bool is_device_archive, uint64_t *used_bytes) {
@@ -335,15 +370,15 @@ static szgpu_status pack_with_zstd(const compress_call *call, void *archive, uin
   SZG_TRY(szg_device_wait(&ctx->device, true));
   szg_opened opened;
   SZG_TRY(szg_open_in_place(ctx->kept[SZG_KEPT_PLAIN].bytes, plain_bytes, &opened));
-  if (!is_device_archive)
+  if (!is_device_archive && !call->is_compacted)
     return szg_recode(ctx, &opened, call->params->zstd_level, archive, capacity, used_bytes);
   SZG_TRY(szg_buffer_reset(&ctx->kept[SZG_KEPT_RECODED], plain_bytes));
   SZG_TRY(szg_recode(ctx, &opened, call->params->zstd_level, ctx->kept[SZG_KEPT_RECODED].bytes,
                      plain_bytes, used_bytes));
-  if (*used_bytes > capacity)
-    return szg_fail(ctx, SZGPU_CAPACITY, "%llu bytes are needed", (unsigned long long)*used_bytes);
-  SZG_TRY(szg_device_copy(&ctx->device, archive, ctx->kept[SZG_KEPT_RECODED].bytes, *used_bytes));
-  return szg_device_wait(&ctx->device, false);
+  return call->is_compacted
+             ? deliver_compact(call, SZG_KEPT_RECODED, archive, capacity, is_device_archive,
+                               used_bytes)
+             : deliver(call, SZG_KEPT_RECODED, archive, capacity, is_device_archive, used_bytes);
 }
 
 /* Compresses wherever field and archive are: the device gets copies of those in host memory. */
@@ -357,7 +392,9 @@ static szgpu_status compress_anywhere(compress_call *call, plan_request *request
   szg_copies *const copies = &request->copies;
   if (!is_device_field)
     copies->field_bytes = call->grid->value_count * szg_dtype_bytes(call->shape->dtype);
-  if (!is_device_archive || has_zstd)
+  bool const is_compacted =
+      !call->piece && szg_is_compacted(call->grid->value_count, request->frames.frame_count);
+  if (!is_device_archive || has_zstd || is_compacted)
     SZG_TRY(max_archive_bytes(request, call->grid, &copies->archive_bytes));
   if (is_device_archive && (uintptr_t)archive % SZG_ALIGNMENT != 0)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "an archive on the device must be aligned to %d bytes",
@@ -367,15 +404,22 @@ static szgpu_status compress_anywhere(compress_call *call, plan_request *request
   call->field = is_device_field ? (const uint8_t *)field : plan.field_copy;
   call->host_field = is_device_field ? NULL : field;
   call->archive = copies->archive_bytes ? plan.archive_copy : (uint8_t *)archive;
+  call->is_compacted = is_compacted;
   call->host_archive = is_device_archive || has_zstd ? NULL : (uint8_t *)archive;
-  call->is_archive_pinned = call->host_archive && szg_device_is_pinned(archive);
-  call->capacity = has_zstd ? copies->archive_bytes : capacity;
+  if (is_compacted && !has_zstd) {
+    SZG_TRY(szg_buffer_reset(&ctx->kept[SZG_KEPT_PLAIN], copies->archive_bytes));
+    call->host_archive = ctx->kept[SZG_KEPT_PLAIN].bytes;
+  }
+  call->is_archive_pinned = call->host_archive && szg_device_is_pinned(call->host_archive);
+  call->capacity = has_zstd || is_compacted ? copies->archive_bytes : capacity;
   if (copies->archive_bytes && copies->archive_bytes < call->capacity)
     call->capacity = copies->archive_bytes;
   SZG_TRY(szg_device_mark(&ctx->device, "begin"));
   SZG_TRY(compress_plain(call, &plan, used_bytes));
   if (has_zstd) return pack_with_zstd(call, archive, capacity, is_device_archive, used_bytes);
-  return szg_device_wait(&ctx->device, false);
+  SZG_TRY(szg_device_wait(&ctx->device, false));
+  if (!is_compacted) return SZGPU_OK;
+  return deliver_compact(call, SZG_KEPT_PLAIN, archive, capacity, is_device_archive, used_bytes);
 }
 
 szgpu_status szg_compress_cuda(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
@@ -422,8 +466,10 @@ szgpu_status szg_compress_frame_cuda(szgpu_ctx *ctx, const szgpu_params *params,
 szgpu_status szg_compress_sizes_cuda(szgpu_ctx *ctx, const szgpu_params *params,
                                      const szgpu_shape *shape, const szg_grid *grid,
                                      uint64_t *workspace_bytes, uint64_t *archive_bytes) {
-  plan_request const in_place = request_of(ctx, params, shape, grid);
+  plan_request in_place = request_of(ctx, params, shape, grid);
   SZG_TRY(max_archive_bytes(&in_place, grid, archive_bytes));
+  if (szg_is_compacted(grid->value_count, in_place.frames.frame_count))
+    in_place.copies.archive_bytes = *archive_bytes;
   int previous = 0;
   SZG_TRY(szg_cuda_begin(ctx, &previous));
   compress_plan plan = {};
@@ -453,6 +499,12 @@ szgpu_status szg_compress_reserve_cuda(szgpu_ctx *ctx, const szgpu_params *param
   if (ctx->options.backend == SZGPU_BACKEND_AUTO) { /* field and archive are in host memory */
     request.copies.field_bytes = grid->value_count * szg_dtype_bytes(shape->dtype);
     SZG_TRY(max_archive_bytes(&request, grid, &request.copies.archive_bytes));
+  }
+  if (szg_is_compacted(grid->value_count, request.frames.frame_count)) {
+    uint64_t *const most_bytes = &request.copies.archive_bytes;
+    SZG_TRY(max_archive_bytes(&request, grid, most_bytes));
+    SZG_TRY(szg_buffer_reset(&ctx->kept[SZG_KEPT_PLAIN], *most_bytes));
+    SZG_TRY(szg_buffer_reset(&ctx->kept[SZG_KEPT_RECODED], *most_bytes));
   }
   szg_header const header = szg_call_header(params, shape, grid, NULL);
   int previous = 0;

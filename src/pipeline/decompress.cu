@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "container/compact.h"
 #include "core/bytes.h"
 #include "frames/kinds_cuda.h"
 #include "frames/mapped.h"
@@ -50,11 +51,24 @@ static szgpu_status check_alignment(szgpu_ctx *ctx, const void *archive) {
                   (int)SZG_ALIGNMENT);
 }
 
+/* An archive in its compact form, whose first head_bytes are here, is brought back on the host. */
+static szgpu_status open_compact(szgpu_ctx *ctx, const void *archive, uint64_t head_bytes,
+                                 uint64_t archive_bytes, szg_opened *opened) {
+  const szg_buffer *const head = &ctx->kept[SZG_KEPT_HEAD];
+  uint64_t stated_bytes;
+  SZG_TRY(szg_compact_size(head->bytes, head_bytes, &stated_bytes));
+  SZG_REQUIRE(stated_bytes <= archive_bytes, SZGPU_TRUNCATED);
+  if (stated_bytes > head_bytes) SZG_TRY(fetch_head(ctx, archive, stated_bytes));
+  return szg_open(head->bytes, stated_bytes, &ctx->kept[SZG_KEPT_PLAIN], opened);
+}
+
 static szgpu_status open_on_device(szgpu_ctx *ctx, const void *archive, uint64_t archive_bytes,
                                    szg_opened *opened) {
   SZG_TRY(check_alignment(ctx, archive));
   uint64_t const head_bytes = szg_min_u64(archive_bytes, HEAD_BYTES);
   SZG_TRY(fetch_head(ctx, archive, head_bytes));
+  if (szg_is_compact(ctx->kept[SZG_KEPT_HEAD].bytes, head_bytes))
+    return open_compact(ctx, archive, head_bytes, archive_bytes, opened);
   szgpu_status const status = szg_open_in_place(ctx->kept[SZG_KEPT_HEAD].bytes, head_bytes, opened);
   uint64_t header_bytes;
   bool const is_longer =

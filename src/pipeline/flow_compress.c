@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "container/compact.h"
 #include "core/bytes.h"
 #include "pipeline/backend.h"
 #include "pipeline/flow.h"
@@ -25,6 +26,7 @@ typedef struct flow_compression {
   uint64_t piece_bytes; /* most at once in a pass over the values */
   const szg_bound_plan *bound;
   szg_header header;
+  bool is_compacted;      /* the archive's bytes go to the first ctx's memory first */
   szg_buffer frame_bytes; /* u64 [frames]; 0: not known yet */
   /* of the frames that are written */
   uint64_t next_byte;   /* of the archive */
@@ -227,7 +229,7 @@ static void *place_frame(void *job, uint64_t frame, uint64_t byte_count) {
   void *place = NULL;
   pthread_mutex_lock(&call->lock);
   frame_bytes[frame] = byte_count;
-  if (call->sized_frames == frame)
+  if (call->sized_frames == frame && !call->is_compacted)
     place = szg_flow_place_in_memory(call->flow, call->sized_bytes, byte_count);
   for (; call->sized_frames < call->header.frame_count && frame_bytes[call->sized_frames] > 0;
        call->sized_frames++)
@@ -268,11 +270,32 @@ static szgpu_status compress_frame(void *job, uint64_t frame, int slot_number, i
   return szg_flow_end_work(flow, frame, worker, status);
 }
 
+/* Writes bytes of the archive to the sink, or to where it is put in its compact form. */
+static szgpu_status put_bytes(flow_compression *call, uint64_t offset, const void *bytes,
+                              uint64_t byte_count) {
+  if (!call->is_compacted) return szg_flow_write(call->flow, offset, bytes, byte_count);
+  memcpy(call->flow->ctxs[0]->kept[SZG_KEPT_PLAIN].bytes + offset, bytes, byte_count);
+  return SZGPU_OK;
+}
+
+/* The archive is complete, in the first ctx's memory. */
+static szgpu_status write_compact(flow_compression *call, uint64_t plain_bytes,
+                                  uint64_t *archive_bytes) {
+  szgpu_ctx *const ctx = call->flow->ctxs[0];
+  szg_buffer compact = {.account = &ctx->account};
+  SZG_TRY(szg_buffer_reset(&compact, plain_bytes));
+  szgpu_status status = szg_compact_write(ctx, ctx->kept[SZG_KEPT_PLAIN].bytes, plain_bytes,
+                                          compact.bytes, plain_bytes, archive_bytes);
+  if (status == SZGPU_OK) status = szg_flow_write(call->flow, 0, compact.bytes, *archive_bytes);
+  szg_buffer_release(&compact);
+  return status;
+}
+
 static szgpu_status write_frame(void *job, uint64_t frame, int slot_number) {
   flow_compression *const call = job;
   const szg_flow_slot *const slot = &call->flow->slots[slot_number];
   const szg_frame_piece *const piece = &slot->piece;
-  SZG_TRY(szg_flow_write(call->flow, call->next_byte, slot->to, piece->frame_bytes));
+  SZG_TRY(put_bytes(call, call->next_byte, slot->to, piece->frame_bytes));
   call->next_byte += piece->frame_bytes;
   (void)frame; /* frames come in their order */
   szg_header_add_notes(&piece->header, &call->notes);
@@ -299,10 +322,11 @@ static szgpu_status write_archive(flow_compression *call, const szg_header *head
   szg_header_add_notes(&call->notes, &call->header);
   SZG_TRY(szg_buffer_reset(&head, header_bytes));
   szg_header_write(&call->header, (uint64_t *)(void *)call->frame_bytes.bytes, head.bytes);
-  szgpu_status const status = szg_flow_write(flow, 0, head.bytes, header_bytes);
+  szgpu_status const status = put_bytes(call, 0, head.bytes, header_bytes);
   szg_buffer_release(&head);
   *archive_bytes = call->next_byte;
-  return status;
+  if (status != SZGPU_OK || !call->is_compacted) return status;
+  return write_compact(call, call->next_byte, archive_bytes);
 }
 
 /* Whether the bound fails, and nothing else does. */
@@ -363,10 +387,21 @@ static szgpu_status open_ring(flow_compression *call) {
   return szg_flow_open(flow, &sizes);
 }
 
+static szgpu_status make_room(const flow_compression *call) {
+  szgpu_ctx *const first = call->flow->ctxs[0];
+  uint64_t most_bytes;
+  SZG_REQUIRE(
+      szg_max_archive_bytes(call->grid, szg_dtype_bytes(call->shape->dtype), 1, &most_bytes),
+      SZGPU_BAD_SHAPE);
+  return szg_ctx_make_room(first, &first->kept[SZG_KEPT_PLAIN], most_bytes, "room for an archive");
+}
+
 static szgpu_status compress_call(flow_compression *call, uint64_t *archive_bytes) {
   szg_flow *const flow = call->flow;
   SZG_TRY(open_ring(call));
   SZG_TRY(szg_buffer_reset(&call->frame_bytes, flow->frame_count * sizeof(uint64_t)));
+  call->is_compacted = szg_is_compacted(call->grid->value_count, flow->frame_count);
+  if (call->is_compacted) SZG_TRY(make_room(call));
   if (call->params->mode != SZGPU_MODE_LOSSLESS) return compress_bounded(call, archive_bytes);
   szg_header const header = szg_call_header(call->params, call->shape, call->grid, NULL);
   return write_archive(call, &header, archive_bytes);

@@ -5,6 +5,7 @@
  *   source --> a frame's part of the archive --> its values --> sink
  */
 
+#include "container/compact.h"
 #include "core/bytes.h"
 #include "frames/open.h"
 #include "pipeline/backend.h"
@@ -37,10 +38,20 @@ static szgpu_status read_on(szg_flow *flow, szg_buffer *head, uint64_t wanted_by
   return SZGPU_OK;
 }
 
+/* The whole of an archive in its compact form, of which the first bytes are there. */
+static szgpu_status open_compact(szg_flow *flow, szg_buffer *head, szg_opened *opened) {
+  uint64_t archive_bytes;
+  SZG_TRY(szg_compact_size(head->bytes, head->used_bytes, &archive_bytes));
+  SZG_TRY(read_on(flow, head, archive_bytes));
+  return szg_open(head->bytes, head->used_bytes, &flow->ctxs[0]->kept[SZG_KEPT_PLAIN], opened);
+}
+
 szgpu_status szg_flow_open_archive(szg_flow *flow, szg_opened *opened) {
   szg_buffer *const head = &flow->ctxs[0]->kept[SZG_KEPT_HEAD];
   uint64_t header_bytes;
   SZG_TRY(szg_buffer_reset(head, SZG_HEADER_BYTES));
+  SZG_TRY(read_on(flow, head, SZG_COMPACT_HEAD_BYTES));
+  if (szg_is_compact(head->bytes, head->used_bytes)) return open_compact(flow, head, opened);
   SZG_TRY(read_on(flow, head, SZG_HEADER_BYTES));
   szgpu_status const status = szg_open_in_place(head->bytes, head->used_bytes, opened);
   bool const is_longer = status == SZGPU_TRUNCATED && head->used_bytes >= SZG_HEADER_BYTES &&
@@ -56,6 +67,11 @@ static szgpu_status read_frame(void *job, uint64_t frame, int slot_number) {
   flow_restoration *const call = job;
   szg_flow_slot *const slot = &call->flow->slots[slot_number];
   uint64_t const byte_count = szg_frame_bytes(call->opened, frame);
+  if (call->opened->is_compact) {
+    slot->from = call->opened->bytes + szg_frame_offset(call->opened, frame);
+    slot->from_bytes = byte_count;
+    return SZGPU_OK;
+  }
   SZG_TRY(szg_flow_take(call->flow, call->next_byte, slot->bytes, byte_count, &slot->from,
                         &slot->from_bytes));
   call->next_byte += byte_count;
@@ -135,8 +151,9 @@ static szgpu_status decompress_call(flow_restoration *call) {
   flow->frame_count = opened->header.frame_count;
   flow->frame_values = frame_grid.value_count;
   uint64_t const coded_bytes = coded_values_bytes(&opened->header, frame_grid.value_count);
+  bool const is_there = flow->source->memory || opened->is_compact;
   szg_flow_sizes const sizes = {frame_rows, flow->sink->memory ? 0 : values_bytes,
-                                flow->source->memory ? 0 : largest_bytes,
+                                is_there ? 0 : largest_bytes,
                                 most_workspace_bytes(flow->ctxs[0], coded_bytes, largest_bytes)};
   SZG_TRY(szg_flow_open(flow, &sizes));
   return szg_run_ring(flow->frame_count, flow->slot_count, flow->ctx_count, &steps, call);

@@ -377,7 +377,7 @@ class Regions(CliTest):
         self.assertEqual((result.code, result.out), (0, whole[5:9, -3:].tobytes()))
 
     def test_damage_elsewhere_does_not_matter(self):
-        name = self.archive("a_64x64x64.f32", "--predictor", "lorenzo", dims=(64, 64, 64))
+        name = self.archive("a_80x64x64.f32", "--predictor", "lorenzo", dims=(80, 64, 64))
         self.succeed("-x", "-o", "good", "--region", "0:8,0:8,0:8", name)
         content = bytearray(self.read(name))
         sections = self.succeed_json("-l", name)["frame_list"][0]["sections"]
@@ -430,7 +430,7 @@ class Levels(CliTest):
         self.assertEqual(np.load(self.path("b.npy")).shape, (3, 10, 16, 20))
 
     def test_finer_levels_may_be_damaged(self):
-        name = self.archive("a_40x30x50.f32", *self.INTERPOLATION, dims=(40, 30, 50))
+        name = self.archive("a_80x64x64.f32", *self.INTERPOLATION, dims=(80, 64, 64))
         self.succeed("-x", "-o", "good", "--level", "1", name)
         content = bytearray(self.read(name))
         sections = self.succeed_json("-l", name)["frame_list"][0]["sections"]

@@ -181,12 +181,12 @@ class LinearLayout(CliTest):
         out = self.succeed("-l", "a.bf16.szg").out
         self.assertRegex(out, r"\Aa\.bf16\.szg\n  field    bf16 4000\n  size     [^\n]+\n"
                          r"  bound    lossless: every bit is restored\n"
-                         r"  format   version 4, linear layout, 1 frame of 4000 rows\n"
+                         r"  format   version 9, linear layout, 1 frame of 4000 rows\n"
                          r"  decoders auto serial table gap-array chunked self-sync all-offsets "
                          r"hierarchical\n  frame 0: rows 0:4000, top plane cs, [0-9]+ bytes\n"
                          r"    codebook +stored +[0-9]+ of +[0-9]+ bytes at [0-9]+\n")
         told = self.succeed_json("-l", "a.bf16.szg")
-        self.assertEqual((told["has_gaps"], told["format_version"]), (True, 4))
+        self.assertEqual((told["has_gaps"], told["format_version"]), (True, 9))
         frame = told["frame_list"][0]
         self.assertEqual((frame["kind"], frame["planes"], frame["axes"]), ("top plane", "cs", ""))
         self.assertEqual([section["name"] for section in frame["sections"]],
@@ -214,12 +214,12 @@ class Reports(CliTest):
         out = self.succeed("-l", "a.bf16.szg").out
         self.assertRegex(out, r"\Aa\.bf16\.szg\n  field    bf16 4000\n  size     [^\n]+\n"
                          r"  bound    lossless: every bit is restored\n"
-                         r"  format   version 7, tile layout, 1 frame of 4000 rows\n"
+                         r"  format   version 9, tile layout, 1 frame of 4000 rows\n"
                          r"  decoders auto table\n  frame 0: rows 0:4000, planes cs, [0-9]+ bytes\n"
                          r"    codebook +stored +128 of +128 bytes at [0-9]+\n")
         told = self.succeed_json("-l", "a.bf16.szg")
         self.assertEqual((told["decoders"], told["has_gaps"], told["format_version"]),
-                         (["auto", "table"], False, 7))
+                         (["auto", "table"], False, 9))
         frame = told["frame_list"][0]
         self.assertEqual((frame["kind"], frame["planes"]), ("planes", "cs"))
         self.assertEqual([section["name"] for section in frame["sections"]],
@@ -358,9 +358,9 @@ class Decoders(CliTest):
     def test_an_archive_without_gaps_has_version_3_and_two_sections_less(self):
         gaps = {"gap array", "sequence codes"}
         options = ["-m", "abs", *LINEAR]
-        with_gaps = self.succeed_json("-l", self.archive("a_100x90.f32", *options, dims=(100, 90)))
-        without = self.succeed_json("-l", self.archive("b_100x90.f32", *options, "--no-gap",
-                                                       dims=(100, 90)))
+        with_gaps = self.succeed_json("-l", self.archive("a_600x500.f32", *options, dims=(600, 500)))
+        without = self.succeed_json("-l", self.archive("b_600x500.f32", *options, "--no-gap",
+                                                       dims=(600, 500)))
         self.assertEqual((with_gaps["format_version"], without["format_version"]), (1, 3))
         names = [{section["name"] for section in told["frame_list"][0]["sections"]}
                  for told in (with_gaps, without)]

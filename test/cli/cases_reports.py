@@ -191,7 +191,7 @@ class Listings(CliTest):
         out = self.succeed("-l", self.archive("wave_10x20.f32", "--predictor", "lorenzo")).out
         self.assertRegex(out, r"\Awave_10x20\.f32\.szg\n  field    f32 10x20\n  size     800 B -> "
                          r"[^\n]+, ratio [0-9.]+\n  bound    rel 0\.001, absolute [^\n]+\n")
-        self.assertRegex(out, r"\n  limits   -0\.9998\d+ to 1\.000\d+\n  format   version 8, tile "
+        self.assertRegex(out, r"\n  limits   -0\.9998\d+ to 1\.000\d+\n  format   version 9, tile "
                          r"layout, 1 frame of [0-9]+ rows\n")
         self.assertRegex(out, r"\n  frame 0: rows 0:10, [^\n]+ bytes\n    [^\n]+ of +[0-9]+ bytes at "
                          r"[0-9]+\n")
@@ -220,11 +220,11 @@ class Listings(CliTest):
     def test_a_listing_tells_the_layout(self):
         told = {}
         for layout, version in (("tile", 2), ("linear", 1)):
-            name = self.archive(f"{layout}_128x64.f32", "-m", "abs", "--layout", layout,
-                                "--predictor", "lorenzo", dims=(128, 64))
+            name = self.archive(f"{layout}_1100x300.f32", "-m", "abs", "--layout", layout,
+                                "--predictor", "lorenzo", dims=(1100, 300))
             out = self.succeed("-l", name).out
             self.assertIn(f"\n  format   version {version}, {layout} layout, 1 frame of", out)
-            self.assertIn(f"\n  frame 0: rows 0:128, {layout} along ", out)
+            self.assertIn(f"\n  frame 0: rows 0:1100, {layout} along ", out)
             told[layout] = self.succeed_json("-l", name)
             self.assertEqual((told[layout]["layout"], told[layout]["format_version"]),
                              (layout, version))
@@ -243,7 +243,7 @@ class Listings(CliTest):
         frame, = told["frame_list"]
         self.assertEqual((told["format_version"], frame["kind"], frame["predictor"],
                           frame["interpolated_axes"], frame["axes"], frame["fold"]),
-                         (5, "levels", "interpolation", 2, "yx", 0))
+                         (9, "levels", "interpolation", 2, "yx", 0))
         self.assertIn(frame["stencil"], ("cubic", "linear"))
         count = frame["level_count"]
         self.assertIn(f"\n  frame 0: rows 0:130, levels, {frame['stencil']} interpolation along 2 "

@@ -8,9 +8,11 @@
 #include "container/checksum.h"
 #include "container/header_core.h"
 #include "cuda/async_batch.cuh"
+#include "cuda/plain_archive.cuh"
 
 namespace async_test {
 
+using cuda_test::plain_of;
 using cuda_test::stream;
 
 enum { kHeaderBytes = 144, kKindByte = kHeaderBytes, kFlagsByte = kHeaderBytes + 3 };
@@ -18,6 +20,16 @@ enum { kHeaderBytes = 144, kKindByte = kHeaderBytes, kFlagsByte = kHeaderBytes +
 inline szgpu_ctx *cpu, *gpu;
 
 /* ---- archives that are changed and sealed again ---- */
+
+/* Makes the checksum of a compact form right, as docs/format.md, section 21, has it. */
+inline void seal_compact(Bytes *archive) {
+  std::vector<uint64_t> words = {szg_load_u64(archive->data()), szg_load_u32(&(*archive)[8])};
+  for (size_t at = 16; at < archive->size(); at += 16384)
+    words.push_back(
+        szg_checksum_plain(archive->data() + at, szg_min_u64(16384, archive->size() - at)));
+  uint64_t const checksum = szg_checksum_plain((const uint8_t *)words.data(), 8 * words.size());
+  memcpy(&(*archive)[12], &checksum, 4);
+}
 
 inline uint32_t section_count(const Bytes &archive) {
   return szg_load_u32(&archive[kHeaderBytes + 32]);
@@ -226,6 +238,28 @@ inline void check_sections(const szgpu_params &params, const szgpu_shape &shape,
   }
   check_all(params, shape, damaged, false);
   check_all(params, shape, sealed, false);
+}
+
+/* Of an archive in its compact form: all of its first bytes, and some others. */
+inline void check_compact(const szgpu_params &params, const szgpu_shape &shape,
+                          const Bytes &sound) {
+  std::vector<Damaged> damaged, sealed;
+  CHECK(szg_is_compact(sound.data(), sound.size()), "%zu bytes", sound.size());
+  damaged.push_back({sound, "nothing", 0});
+  for (uint64_t i = 0; i < 400; i++) {
+    if (cuda_test::is_left_out(i, 7)) continue;
+    uint64_t const place = i < 250 ? i : random_below(sound.size());
+    if (place >= sound.size()) continue;
+    Damaged changed = {sound, "a byte of a compact form", 0};
+    changed.archive[place] ^= (uint8_t)(1 + random_below(255));
+    damaged.push_back(changed);
+    changed.what = "a byte of a sealed compact form";
+    seal_compact(&changed.archive);
+    if (place < 8 || place >= 12) sealed.push_back(changed);
+  }
+  check_all(params, shape, damaged, false);
+  check_all(params, shape, sealed, true);
+  check_sizes(params, shape, sound);
 }
 
 } // namespace async_test

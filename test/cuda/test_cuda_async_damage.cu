@@ -16,7 +16,9 @@ void damage_is_found_as_by_the_cpu() {
     for (int kind : {kWaves, kNoise}) {
       szgpu_shape const shape = shape_of(i == 1 ? SZGPU_F64 : SZGPU_F32, dims[i]);
       szgpu_params const params = params_of(i == 2 ? 1e-5 : 1e-2, 102);
-      Bytes const sound = archive_by(cpu, params, shape, make_field(shape, (FieldKind)kind));
+      Bytes const compact = archive_by(cpu, params, shape, make_field(shape, (FieldKind)kind));
+      Bytes const sound = plain_of(compact);
+      check_compact(params, shape, compact);
       check_headers(params, shape, sound);
       check_sizes(params, shape, sound);
       check_more(params, shape, sound);
@@ -31,7 +33,9 @@ void damage_of_lossless_archives_is_found_as_by_the_cpu() {
       if (cuda_test::is_left_out((uint64_t)turn++, 5)) continue;
       szgpu_shape const shape = shape_of((szgpu_dtype)dtype, {count});
       Bytes const field = make_lossless_field(shape, count > 100 ? kWeights : kMixed);
-      Bytes const sound = archive_by(cpu, lossless_params(), shape, field);
+      Bytes const compact = archive_by(cpu, lossless_params(), shape, field);
+      Bytes const sound = plain_of(compact);
+      check_compact(lossless_params(), shape, compact);
       check_headers(lossless_params(), shape, sound);
       check_sizes(lossless_params(), shape, sound);
       check_more(lossless_params(), shape, sound);

@@ -10,6 +10,7 @@
 
 #include "container/open.h"
 #include "cuda/cuda_test.cuh"
+#include "cuda/plain_archive.cuh"
 #include "frames/kinds_cuda.h"
 #include "frames/open.h"
 #include "pipeline/pipeline.h"
@@ -84,7 +85,7 @@ Bytes archive_by_cpu(const Values &values) {
   MUST(szgpu_compress(cpu, &params, &kShape, values.data(), archive.data(), archive.size(),
                       &byte_count));
   archive.resize(byte_count);
-  return archive;
+  return cuda_test::plain_of(archive); /* as stages write and read it */
 }
 
 Values restored_by_cpu(const Bytes &archive) {

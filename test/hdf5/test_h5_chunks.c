@@ -108,7 +108,7 @@ static void failures_say_whose_they_are(void **state) {
                                         dataset, between, &written),
                    SZGPU_OK);
   assert_true(written < 0);
-  assert_int_equal(szgpu_h5_write_chunk(ctx, &w.params, &w.shape, taken, w.archive, 100, dataset,
+  assert_int_equal(szgpu_h5_write_chunk(ctx, &w.params, &w.shape, taken, w.archive, 16, dataset,
                                         good, &written),
                    SZGPU_CAPACITY);
   assert_true(written < 0);
