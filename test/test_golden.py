@@ -455,7 +455,7 @@ CASES.update((old, CASES[name]) for old, name in OLD_WORDS.items())
 ONLY_READ = ["tile_raw_f32", "tile_pwrel_limits_f32", "levels_pwrel_limits_f64",
              "tile_restored_f32", "levels_restored_f64", *BEFORE_RASTERS, *OLD_WORDS]
 # Of all kinds of frame, with and without outliers, books and zstd.
-COMPACT = ["constant_f32", "linear_limits_f32", "linear_fills_f32", "tile_box_f32",
+COMPACT = ["constant_f32", "linear_limits_f32", "linear_fills_f32", "tile_box_off_f32",
            "tile_exact_bf16", "tile_pwrel_exact_f64", "tile_limits_f64",
            "tile_fills_constant_f32", "tile_fills_pwrel_f32", "levels_1d_f32", "levels_2d_f32",
            "levels_3d_f32", "levels_3d_f64", "levels_fills_i16", "levels_fold_f32",

@@ -220,6 +220,16 @@ static bool find(const szg_raster_asked *asked, const szg_raster_sample *sample,
          count_exact(&found->quantizer, sample) == 0;
 }
 
+/* Whether interpolation takes clearly fewer bits: by the sample, which may be wrong by a quarter in
+ * small fields, and says nothing of heads and books, which decide in very small ones. */
+static bool interpolation_pays(const szg_raster_asked *asked, const szg_raster_costs *costs) {
+  enum { MOST_FEW_VALUES = 1 << 14, MOST_WRONG_BY_A_QUARTER = 1 << 17 };
+  uint64_t const value_count = asked->grid->value_count;
+  int const doubt_shift = value_count <= MOST_WRONG_BY_A_QUARTER ? 2 : 5;
+  return asked->may_interpolate && value_count > MOST_FEW_VALUES &&
+         costs->differences > costs->interpolation + (costs->interpolation >> doubt_shift);
+}
+
 /* Whether the field takes no more bits than without the raster. */
 static bool pays(const szg_raster_asked *asked, const szg_value_source *source,
                  const szg_raster_sample *blocks, const raster_step *found,
@@ -229,9 +239,7 @@ static bool pays(const szg_raster_asked *asked, const szg_value_source *source,
   bool const is_exact = count_exact(ordinary, blocks) > blocks->count / 2;
   if (asked->may_have_planes && is_exact)
     return costs.differences <= szg_raster_planes_cost(blocks, &source->mapping);
-  return costs.differences <= costs.ordinary_differences &&
-         (!asked->may_interpolate ||
-          costs.differences <= costs.interpolation + (costs.interpolation >> 5));
+  return costs.differences <= costs.ordinary_differences && !interpolation_pays(asked, &costs);
 }
 
 szgpu_status szg_raster_settle(const szg_raster_asked *asked, const szg_value_source *source,
