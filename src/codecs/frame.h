@@ -24,7 +24,7 @@ enum { SZG_RUN_MASK_SIGNS = 0, SZG_RUN_MASKS = 1 + SZG_MOST_MORE_FILLS };
 enum {
   SZG_KEPT_PART_STARTS = SZG_KEPT_PARTS, /* where a frame's parts begin in its sections */
   SZG_KEPT_KIND,                         /* of its kind: codes; grids and more */
-  SZG_KEPT_RAW_PLANES, /* of values that may be stored raw */
+  SZG_KEPT_RAW_PLANES,                   /* of values that may be stored raw */
   SZG_KEPT_RUN_MASKS,
   SZG_KEPT_VALUES = SZG_KEPT_RUN_MASKS + SZG_RUN_MASKS /* frames/mapped.h */
 };

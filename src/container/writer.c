@@ -78,10 +78,9 @@ szgpu_status szg_writer_end_section(szg_writer *writer, uint32_t kind, uint64_t 
     bool const is_main =
         kind == SZG_SECTION_BITSTREAM || kind == SZG_SECTION_RAW || kind == SZG_SECTION_PLANE_WORDS;
     bool pays;
-    SZG_TRY(szg_zstd_compress(&ctx->threads, writer->zstd_level,
-                              writer->archive + writer->used_bytes, raw_bytes,
-                              is_main ? writer->frame->value_count : 0, &ctx->kept[SZG_KEPT_PACKED],
-                              &pays));
+    SZG_TRY(szg_zstd_compress(
+        &ctx->threads, writer->zstd_level, writer->archive + writer->used_bytes, raw_bytes,
+        is_main ? writer->frame->value_count : 0, &ctx->kept[SZG_KEPT_PACKED], &pays));
     if (pays) return szg_writer_end_packed_section(writer, kind, raw_bytes);
   }
   return enter_section(writer, (szg_section){.kind = kind,

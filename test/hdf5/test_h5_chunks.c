@@ -108,9 +108,9 @@ static void failures_say_whose_they_are(void **state) {
                                         dataset, between, &written),
                    SZGPU_OK);
   assert_true(written < 0);
-  assert_int_equal(szgpu_h5_write_chunk(ctx, &w.params, &w.shape, taken, w.archive, 16, dataset,
-                                        good, &written),
-                   SZGPU_CAPACITY);
+  assert_int_equal(
+      szgpu_h5_write_chunk(ctx, &w.params, &w.shape, taken, w.archive, 16, dataset, good, &written),
+      SZGPU_CAPACITY);
   assert_true(written < 0);
   assert_int_equal(H5Dget_storage_size(dataset), 0);
   H5Dclose(dataset);
