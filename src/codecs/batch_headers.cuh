@@ -40,13 +40,8 @@ __device__ inline szgpu_status open_archive(const szg_batch_heads &heads,
   SZG_TRY(read_header(item.archive, archive_bytes, memory));
   const szg_header &header = memory->header;
   bool const is_ours = is_of_class(heads, item, grid, *memory); /* then its shape is the item's */
-  if (!is_ours) {
-    SZG_REQUIRE(szg_shape_is_valid(&header.shape), SZGPU_BAD_DATA);
-    szg_grid const stated = szg_grid_of_dims(header.shape.dims, header.shape.ndim);
-    SZG_REQUIRE(szg_header_frames_are_sound(&header, &stated), SZGPU_BAD_DATA);
-  }
-  SZG_REQUIRE(archive_bytes >= header.archive_bytes, SZGPU_TRUNCATED);
-  SZG_REQUIRE(archive_bytes == header.archive_bytes, SZGPU_TRAILING_BYTES);
+  if (!is_ours) SZG_TRY(check_frames(header));
+  SZG_TRY(check_size(header, archive_bytes));
   return is_ours ? SZGPU_OK : SZGPU_OTHER_PARAMS;
 }
 

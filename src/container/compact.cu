@@ -6,6 +6,7 @@
  */
 #include "container/compact.h"
 #include "container/compact_core.h"
+#include "container/header_read.cuh"
 #include "container/header_write_core.h"
 #include "container/xxh3.cuh"
 #include "core/cuda_check.cuh"
@@ -24,9 +25,10 @@ constexpr uint32_t kFrontWords = SZG_COMPACT_HEAD_BYTES / 8;
 struct CompactMemory {
   szg_compact_archive archive; /* writing: the headers and copies of the plain one */
   uint64_t leaves[kFrontWords + SZG_COMPACT_MOST_LEAVES];
+  HeaderMemory headers; /* reading: of an archive that is refused */
   uint64_t header_bytes, content_bytes, plain_bytes;
   szgpu_status status;
-  bool is_compact;
+  bool is_compact, has_more; /* bytes than it states */
 };
 
 __device__ const uint64_t *words_at(const uint8_t *bytes) {
@@ -154,11 +156,22 @@ __device__ szgpu_status size_item(const szg_compact_item &item, CompactMemory *m
   SZG_REQUIRE(memory->content_bytes > SZG_COMPACT_HEAD_BYTES, SZGPU_BAD_DATA);
   uint64_t const padded_bytes = szg_align_up(memory->content_bytes, SZG_ALIGNMENT);
   SZG_REQUIRE(bytes >= padded_bytes, SZGPU_TRUNCATED);
-  SZG_REQUIRE(bytes == padded_bytes, SZGPU_TRAILING_BYTES);
+  memory->has_more = bytes > padded_bytes;
   return SZGPU_OK;
 }
 
-/* Unpacks all but the copies. One thread calls. */
+/* Whether the header that is unpacked is sound; it is written to *item.to. One thread calls. */
+__device__ bool has_sound_header(const szg_compact_item &item, CompactMemory *memory) {
+  szg_header *const header = &memory->headers.header;
+  uint64_t const no_frame = 0;
+  if (memory->header_bytes > item.room) return false; /* never */
+  szg_header_put(&memory->archive.header, memory->header_bytes, &no_frame, item.to);
+  szg_header_load(item.to, header);
+  szg_header_load_more(item.to + SZG_HEADER_BYTES + 8 * header->frame_count, header);
+  return szg_header_is_sound(item.to, header);
+}
+
+/* Unpacks all but the copies, and finds what is wrong in the order of the CPU. One thread calls. */
 __device__ szgpu_status take_item(const szg_compact_item &item, CompactMemory *memory) {
   szg_compact_archive *const archive = &memory->archive;
   szg_header *const header = &archive->header;
@@ -169,8 +182,19 @@ __device__ szgpu_status take_item(const szg_compact_item &item, CompactMemory *m
   uint64_t const most_bytes = szg_compact_most_plain_bytes(archive);
   memory->plain_bytes = szg_compact_take(archive, memory->content_bytes, memory->header_bytes,
                                          item.to, szg_min_u64(item.room, most_bytes));
-  if (memory->plain_bytes > 0) return SZGPU_OK;
-  return most_bytes > item.room ? SZGPU_OTHER_PARAMS : SZGPU_BAD_DATA; /* of a larger field */
+  bool const is_taken = memory->plain_bytes > 0, is_larger = most_bytes > item.room;
+  if (is_taken && !memory->has_more) return SZGPU_OK;
+  SZG_REQUIRE((is_taken || is_larger) && has_sound_header(item, memory), SZGPU_BAD_DATA);
+  return memory->has_more ? SZGPU_TRAILING_BYTES : SZGPU_OTHER_PARAMS; /* of a larger field */
+}
+
+/* What is wrong with an archive that is not in this form, and larger than any of the field. The
+ * whole warp calls. */
+__device__ szgpu_status refuse_plain(const szg_compact_item &item, CompactMemory *memory) {
+  SZG_TRY(read_header(item.from, memory->plain_bytes, &memory->headers));
+  SZG_TRY(check_frames(memory->headers.header));
+  SZG_TRY(check_size(memory->headers.header, memory->plain_bytes));
+  return SZGPU_OTHER_PARAMS;
 }
 
 /* Writes both headers, once all sections are there. The whole block calls. */
@@ -216,8 +240,14 @@ __global__ void __launch_bounds__(CompactPolicy::kThreads)
   if (threadIdx.x == 0) memory.status = size_item(item, &memory);
   __syncthreads(); /* the size is known */
   if (memory.status == SZGPU_OK && !memory.is_compact) {
-    copy_by_block(item.from, szg_min_u64(memory.plain_bytes, item.room), item.to);
-    if (threadIdx.x == 0) *item.result = memory.plain_bytes;
+    bool const has_room = memory.plain_bytes <= item.room;
+    szgpu_status refused = SZGPU_OK;
+    if (has_room)
+      copy_by_block(item.from, memory.plain_bytes, item.to);
+    else if (threadIdx.x < 32)
+      refused = refuse_plain(item, &memory);
+    if (threadIdx.x == 0)
+      *item.result = has_room ? memory.plain_bytes : SZG_COMPACT_FAILED + refused;
     return;
   }
   if (memory.status == SZGPU_OK) {

@@ -74,6 +74,21 @@ __device__ inline szgpu_status read_header(const uint8_t *archive, uint64_t avai
   return SZGPU_OK;
 }
 
+/* Whether the frames that a header states are those of its shape, whatever that is. */
+__device__ inline szgpu_status check_frames(const szg_header &header) {
+  SZG_REQUIRE(szg_shape_is_valid(&header.shape), SZGPU_BAD_DATA);
+  szg_grid const stated = szg_grid_of_dims(header.shape.dims, header.shape.ndim);
+  SZG_REQUIRE(szg_header_frames_are_sound(&header, &stated), SZGPU_BAD_DATA);
+  return SZGPU_OK;
+}
+
+/* Whether the archive is as large as its header says. */
+__device__ inline szgpu_status check_size(const szg_header &header, uint64_t archive_bytes) {
+  SZG_REQUIRE(archive_bytes >= header.archive_bytes, SZGPU_TRUNCATED);
+  SZG_REQUIRE(archive_bytes == header.archive_bytes, SZGPU_TRAILING_BYTES);
+  return SZGPU_OK;
+}
+
 /* Reads the header of a frame of frame_bytes bytes at `bytes`, aligned to 16, of which
  * available_bytes are there: what szg_frame_header_read checks. */
 __device__ inline szgpu_status read_frame_header(const uint8_t *bytes, uint64_t frame_bytes,

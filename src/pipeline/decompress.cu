@@ -262,7 +262,10 @@ szgpu_status szg_decompress_reserve_cuda(szgpu_ctx *ctx, const szg_read_sizes_cu
   uint64_t header_bytes;
   SZG_REQUIRE(szg_header_bytes_with(frame_count, SZG_MOST_MORE_BYTES, &header_bytes),
               SZGPU_BAD_SHAPE);
-  uint64_t const head_bytes = header_bytes > HEAD_BYTES ? header_bytes : (uint64_t)HEAD_BYTES;
+  szg_grid const grid = szg_grid_of_dims(sizes->header->shape.dims, sizes->header->shape.ndim);
+  uint64_t head_bytes = header_bytes > HEAD_BYTES ? header_bytes : (uint64_t)HEAD_BYTES;
+  if (szg_is_compacted(grid.value_count, frame_count) && archive_copy > head_bytes)
+    head_bytes = archive_copy; /* the host gets all of it */
   SZG_TRY(szg_device_reserve_pinned(
       &ctx->device, pinned_head_bytes(head_bytes) + frame_count * FRAME_HEADER_MOST_BYTES));
   SZG_TRY(szg_buffer_reset(&ctx->kept[SZG_KEPT_HEAD], head_bytes));

@@ -85,6 +85,41 @@ void archives_of_other_params_are_refused() {
   check_all(params, shape, all, true);
 }
 
+/* Archives that are larger than any of the field, in the compact form and outside of it; and such
+ * archives that are damaged, cut off, or not all of what there is. */
+void archives_of_larger_fields_are_refused() {
+  szgpu_shape const shape = shape_of(SZGPU_F32, {4, 5});
+  szgpu_params const params = params_of(1e-2, 102);
+  std::vector<Damaged> all, sealed;
+  for (szgpu_shape const &larger :
+       {shape_of(SZGPU_F32, {70, 90}), shape_of(SZGPU_F64, {20, 20, 20}),
+        shape_of(SZGPU_F32, {80, 70, 60}), shape_of(SZGPU_F32, {300 * 4096})}) {
+    szgpu_params p = params;
+    if (larger.ndim == 1) p.frame_rows = 4096; /* the frame table is larger than the field */
+    Bytes const archive = archive_by(cpu, p, larger, make_field(larger, kNoise));
+    for (Bytes const &sound : {archive, plain_of(archive)}) {
+      all.push_back({sound, "a larger field", sound.size()});
+      for (size_t less : {(size_t)1, (size_t)16, sound.size() - 2000})
+        all.push_back({Bytes(sound.begin(), sound.end() - (long)less), "bytes less", less});
+      for (size_t more : {1, 16, 500}) {
+        all.push_back({sound, "bytes more", more});
+        all.back().archive.resize(sound.size() + more);
+      }
+      bool const is_compact = szg_is_compact(sound.data(), sound.size());
+      for (uint64_t place = 0; place < 144; place += sound.size() < 100000 ? 1 : 13) {
+        Damaged changed = {sound, "a byte of a larger field", 0};
+        changed.archive[place] ^= (uint8_t)(1 + random_below(255));
+        all.push_back(changed);
+        if (!is_compact || (place >= 8 && place < 12)) continue;
+        seal_compact(&changed.archive);
+        sealed.push_back(changed);
+      }
+    }
+  }
+  check_all(params, shape, all, false);
+  check_all(params, shape, sealed, true);
+}
+
 void lossless_calls_refuse_archives_of_other_params() {
   szgpu_shape const shape = shape_of(SZGPU_F32, {33, 40, 50});
   szgpu_params const params = lossless_params();
@@ -117,6 +152,7 @@ int main() {
   gpu = make_ctx(SZGPU_BACKEND_CUDA);
   damage_is_found_as_by_the_cpu();
   archives_of_other_params_are_refused();
+  archives_of_larger_fields_are_refused();
   damage_of_lossless_archives_is_found_as_by_the_cpu();
   lossless_calls_refuse_archives_of_other_params();
   szgpu_destroy(gpu);
