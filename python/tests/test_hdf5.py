@@ -151,7 +151,7 @@ def test_random_datasets(tmp_path):
     ("more", "words"),
     [
         ({"shuffle": True}, "must be the first filter"),
-        ({"chunks": (8, 8)}, "less than 512 bytes"),
+        ({"chunks": (4, 4)}, "less than 512 bytes"),
     ],
 )
 def test_what_is_not_compressed_is_told(tmp_path, more, words):

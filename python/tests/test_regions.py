@@ -165,10 +165,13 @@ def test_files_that_are_no_archives(tmp_path):
         (tmp_path / "bad.szg").write_bytes(content)
         with pytest.raises(error):
             szgpu.open(tmp_path / "bad.szg")
-    whole = szgpu.compress(A, abs=1e-3)
+    whole = szgpu.compress(smooth(65, 64, 64), abs=1e-3)  # too large for the compact form
     (tmp_path / "cut.szg").write_bytes(whole[:-16])
     with szgpu.open(tmp_path / "cut.szg") as data, pytest.raises(szgpu.TruncatedError):
-        data[0]
+        data[-1]
+    (tmp_path / "small.szg").write_bytes(szgpu.compress(A, abs=1e-3)[:-16])
+    with pytest.raises(szgpu.TruncatedError):
+        szgpu.open(tmp_path / "small.szg")
 
 
 def test_a_closed_archive_says_so(tmp_path):
@@ -183,7 +186,7 @@ def test_a_closed_archive_says_so(tmp_path):
 
 
 def test_damage_elsewhere_does_not_matter(tmp_path):
-    path = written(tmp_path / "a.szg", smooth(64, 64, 64), abs=1e-3, predictor="lorenzo")
+    path = written(tmp_path / "a.szg", smooth(65, 64, 64), abs=1e-3, predictor="lorenzo")
     good = szgpu.open(path)[:8, :8, :8]
     content = bytearray(path.read_bytes())
     stream = szgpu.inspect(bytes(content)).frames()[0].sections["bitstream"]

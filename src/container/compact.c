@@ -44,26 +44,36 @@ static void seal(const uint8_t *plain, const szg_compact_copies *copies, uint64_
   szg_store_u32(bytes + SZG_COMPACT_CHECKSUM_OFFSET, checksum_of(bytes, padded_bytes));
 }
 
-szgpu_status szg_compact_write(szgpu_ctx *ctx, const uint8_t *plain, uint64_t plain_bytes,
-                               uint8_t *bytes, uint64_t room, uint64_t *used_bytes) {
+/* room: plain_bytes or more. */
+static szgpu_status write_roomy(const uint8_t *plain, uint64_t plain_bytes, uint8_t *bytes,
+                                uint64_t room, uint64_t *used_bytes) {
   szg_header header;
   szg_frame_header frame;
   szg_compact_copies copies;
-  uint64_t header_bytes, content_bytes = 0;
+  uint64_t header_bytes, content_bytes;
   SZG_TRY(szg_header_read(plain, plain_bytes, &header));
   SZG_REQUIRE(szg_header_bytes(&header, &header_bytes) && header.frame_count == 1, SZGPU_BAD_DATA);
   SZG_TRY(szg_frame_header_read(plain + header_bytes, plain_bytes - header_bytes,
                                 plain_bytes - header_bytes, &frame));
-  if (room >= SZG_COMPACT_HEAD_BYTES)
-    content_bytes = szg_compact_put(plain, &header, &frame, header_bytes, bytes, room, &copies);
+  content_bytes = szg_compact_put(plain, &header, &frame, header_bytes, bytes, room, &copies);
   bool const is_smaller = szg_compact_pays(content_bytes, plain_bytes);
   *used_bytes = is_smaller ? szg_align_up(content_bytes, SZG_ALIGNMENT) : plain_bytes;
-  if (*used_bytes > room)
-    return szg_fail(ctx, SZGPU_CAPACITY, "over %llu bytes are needed", (unsigned long long)room);
   if (is_smaller)
     seal(plain, &copies, content_bytes, bytes);
   else
     memcpy(bytes, plain, plain_bytes);
+  return SZGPU_OK;
+}
+
+szgpu_status szg_compact_write(szgpu_ctx *ctx, const uint8_t *plain, uint64_t plain_bytes,
+                               uint8_t *bytes, uint64_t room, uint64_t *used_bytes) {
+  if (room >= plain_bytes) return write_roomy(plain, plain_bytes, bytes, room, used_bytes);
+  szg_buffer *const own = &ctx->kept[SZG_KEPT_PACKED];
+  SZG_TRY(szg_buffer_reset(own, plain_bytes));
+  SZG_TRY(write_roomy(plain, plain_bytes, own->bytes, plain_bytes, used_bytes));
+  if (*used_bytes > room)
+    return szg_fail(ctx, SZGPU_CAPACITY, "over %llu bytes are needed", (unsigned long long)room);
+  memcpy(bytes, own->bytes, *used_bytes);
   return SZGPU_OK;
 }
 
