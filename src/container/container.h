@@ -15,7 +15,7 @@ SZG_C_BEGIN
 
 /* What readers and writers keep in a ctx (core/context.h). */
 enum {
-  SZG_KEPT_PACKED,   /* a section under zstd */
+  SZG_KEPT_PACKED,   /* a section under zstd; a small archive */
   SZG_KEPT_LEAVES,   /* of a checksum tree */
   SZG_KEPT_SECTIONS, /* of the frame being read, if not as stored */
   SZG_KEPT_PARTS = SZG_KEPT_SECTIONS + SZG_SECTION_KIND_COUNT /* codecs/frame.h */

@@ -141,6 +141,10 @@ bool szg_kind_is_tried(uint32_t kind, const szg_write_request *request,
   return row->serves(request) && (!row->suits || row->suits(bound));
 }
 
+bool szg_kind_disappoints(uint32_t kind, const szg_bound_plan *bound) {
+  return kind == SZG_KIND_TILE && bound && bound->counts_on_levels;
+}
+
 void szg_write_plan_carve(szg_arena *arena, const szg_write_request *request,
                           szg_write_plan *plan) {
   if (!request->is_lossless) szg_outliers_carve_write(arena, request, &plan->outliers);
@@ -205,6 +209,7 @@ static szgpu_status write_by_kinds(szg_write_job *job, szg_writer *writer,
   bool is_written = false;
   for (uint32_t kind = 0; kind < SZG_KIND_COUNT && !is_written; kind++) {
     if (!szg_kind_is_tried(kind, job->request, job->bound)) continue;
+    if (szg_kind_disappoints(kind, job->bound)) job->has_strays = true;
     if (szg_bound_fails(job->bound, job->has_strays)) return SZGPU_OK;
     *writer = writer_before;
     *frame = frame_before;

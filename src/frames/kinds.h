@@ -34,6 +34,10 @@ uint32_t szg_kind_of(const szg_header *archive, const szg_frame_header *frame);
 bool szg_kind_is_tried(uint32_t kind, const szg_write_request *request,
                        const szg_bound_plan *bound);
 
+/* Whether the values are to be coded anew rather than by this kind: the bound counts on levels
+ * frames, and none was written. */
+bool szg_kind_disappoints(uint32_t kind, const szg_bound_plan *bound);
+
 /* The traits of all kinds that serve such a compression, and the most passes of one. */
 uint32_t szg_kinds_traits(const szg_write_request *request);
 uint32_t szg_kinds_passes(const szg_write_request *request);

@@ -206,6 +206,10 @@ szgpu_status szg_frame_write_cuda(szg_write_job_cuda *job, szg_header *archive,
   if (job->bound) job->quantizer = job->bound->quantizer;
   for (uint32_t kind = 0; kind < SZG_KIND_COUNT && !is_written; kind++) {
     if (!szg_kind_is_tried(kind, job->request, job->bound)) continue;
+    if (szg_kind_disappoints(kind, job->bound)) {
+      job->has_strays = true;
+      return SZGPU_OK;
+    }
     uint64_t more_bytes = 0;
     job->more_sections = 0;
     for (uint32_t which = 0; which < SZG_RUN_MASKS && !szg_frame_kinds[kind].is_of_field; which++) {

@@ -199,12 +199,13 @@ static szgpu_status find_bound(const szgpu_params *params, const szg_value_sourc
 
 /* Looks for a raster, unless nothing is to be known of the values, or a raster would not do. */
 static szgpu_status find_raster(const szgpu_params *params, const szg_grid *grid,
-                                const szg_value_source *source, szg_bound_plan *bound) {
+                                const szg_value_source *source, bool may_have_levels,
+                                szg_bound_plan *bound) {
   bool const insists = params->predictor == SZGPU_PREDICTOR_INTERPOLATION;
   if (bound->is_declared || insists) return SZGPU_OK;
   szg_raster_asked const asked = {
       .grid = grid,
-      .may_interpolate = params->predictor == SZGPU_PREDICTOR_AUTO &&
+      .may_interpolate = may_have_levels && params->predictor == SZGPU_PREDICTOR_AUTO &&
                          szg_call_traits(params) & SZG_KIND_INTERPOLATES,
       .may_have_planes = params->layout == SZGPU_LAYOUT_TILE,
       .keeps_values_exactly = keeps_restored(params)};
@@ -217,7 +218,7 @@ szgpu_status szg_call_bound(const szgpu_params *params, const szg_grid *grid,
   bool const keeps = keeps_restored(params);
   SZG_TRY(find_bound(params, source, tries.may_sample && !keeps, bound)); /* all are read anyway */
   if (tries.may_have_raster && source->mapping.kind != SZG_MAPPING_LOG)
-    SZG_TRY(find_raster(params, grid, source, bound));
+    SZG_TRY(find_raster(params, grid, source, tries.may_have_levels, bound));
   if (!keeps || bound->has_raster) return SZGPU_OK;
   uint64_t const frame_rows =
       szg_frame_rows(grid, source->mapping.outer, params->mode, params->frame_rows);

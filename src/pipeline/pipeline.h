@@ -40,13 +40,16 @@ bool szg_call_has_declared_bound(const szgpu_params *params, const szg_mapping *
 typedef struct szg_bound_tries {
   bool may_sample;      /* from a sample, if the mode and the sample allow that */
   bool may_have_raster; /* from the raster of the values, if a sample has one */
+  bool may_have_levels; /* without a raster if levels frames are expected to be smaller */
 } szg_bound_tries;
 static inline szg_bound_tries szg_bound_first_try(void) {
-  szg_bound_tries const first = {true, true};
+  szg_bound_tries const first = {true, true, true};
   return first;
 }
 static inline void szg_bound_next_try(const szg_bound_plan *failed, szg_bound_tries *tries) {
-  if (failed->is_sampled)
+  if (failed->counts_on_levels)
+    tries->may_have_levels = false;
+  else if (failed->is_sampled)
     tries->may_sample = false;
   else
     tries->may_have_raster = false;

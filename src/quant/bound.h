@@ -63,6 +63,8 @@ typedef struct szg_bound_plan {
   bool only_differences; /* levels frames do not interpolate */
   bool has_raster;       /* the step is that of raster.h; there are no levels frames */
   uint32_t most_strays;  /* then, of 1024 values of a frame */
+  /* The values have a raster, but levels frames are expected to be smaller without it. */
+  bool counts_on_levels;
 } szg_bound_plan;
 
 /* What a pass over the values finds. */
@@ -211,7 +213,7 @@ static inline bool szg_bound_may_be_exceeded(const szg_bound_plan *plan) {
 /* Whether the field must be coded anew, under a bound for which more of its values were looked at:
  * under this one a frame has strays. */
 static inline bool szg_bound_fails(const szg_bound_plan *plan, bool has_strays) {
-  return plan && (plan->is_sampled || plan->has_raster) && has_strays;
+  return plan && (plan->is_sampled || plan->has_raster || plan->counts_on_levels) && has_strays;
 }
 
 /* Whether a frame with so many values that are kept exactly (not in raw tiles) has strays. A raster

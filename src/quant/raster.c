@@ -221,25 +221,27 @@ static bool find(const szg_raster_asked *asked, const szg_raster_sample *sample,
 }
 
 /* Whether interpolation takes clearly fewer bits: by the sample, which may be wrong by a quarter in
- * small fields, and says nothing of heads and books, which decide in very small ones. */
+ * small fields. */
 static bool interpolation_pays(const szg_raster_asked *asked, const szg_raster_costs *costs) {
-  enum { MOST_FEW_VALUES = 1 << 14, MOST_WRONG_BY_A_QUARTER = 1 << 17 };
-  uint64_t const value_count = asked->grid->value_count;
-  int const doubt_shift = value_count <= MOST_WRONG_BY_A_QUARTER ? 2 : 5;
-  return asked->may_interpolate && value_count > MOST_FEW_VALUES &&
+  enum { MOST_WRONG_BY_A_QUARTER = 1 << 17 };
+  int const doubt_shift = asked->grid->value_count <= MOST_WRONG_BY_A_QUARTER ? 2 : 5;
+  return asked->may_interpolate &&
          costs->differences > costs->interpolation + (costs->interpolation >> doubt_shift);
 }
 
-/* Whether the field takes no more bits than without the raster. */
+/* Whether the field takes no more bits than without the raster. counts_on_levels: it does if there
+ * are no levels frames, which should take fewer. */
 static bool pays(const szg_raster_asked *asked, const szg_value_source *source,
                  const szg_raster_sample *blocks, const raster_step *found,
-                 const szg_quantizer *ordinary) {
+                 const szg_quantizer *ordinary, bool *counts_on_levels) {
   szg_raster_costs const costs =
       szg_raster_costs_of(blocks, found->quantizer.inverse, found->parts, ordinary->inverse);
   bool const is_exact = count_exact(ordinary, blocks) > blocks->count / 2;
   if (asked->may_have_planes && is_exact)
     return costs.differences <= szg_raster_planes_cost(blocks, &source->mapping);
-  return costs.differences <= costs.ordinary_differences && !interpolation_pays(asked, &costs);
+  if (costs.differences > costs.ordinary_differences) return false;
+  *counts_on_levels = interpolation_pays(asked, &costs);
+  return !*counts_on_levels;
 }
 
 szgpu_status szg_raster_settle(const szg_raster_asked *asked, const szg_value_source *source,
@@ -256,7 +258,8 @@ szgpu_status szg_raster_settle(const szg_raster_asked *asked, const szg_value_so
   runs_of_blocks(asked->grid, sample.extents, &runs);
   SZG_TRY(take_sample(source, &plan->missing, &runs, &sample));
   if (count_exact(&found.quantizer, &sample) > 0) return SZGPU_OK;
-  if (!pays(asked, source, &sample, &found, &plan->quantizer)) return SZGPU_OK;
+  if (!pays(asked, source, &sample, &found, &plan->quantizer, &plan->counts_on_levels))
+    return SZGPU_OK;
   plan->quantizer = found.quantizer;
   plan->greatest = found.greatest;
   plan->has_raster = true;

@@ -382,7 +382,8 @@ static szgpu_status write_sections(levels_job *job, szg_writer *writer, szg_fram
   *is_written = !szg_frame_is_outgrown(frame) && job->written_bytes < frame->raw_bytes;
   if (*is_written)
     SZG_TRY(is_worth_it(job, job->written_bytes - szg_outlier_sizes_sum(&outliers), is_written));
-  frame->has_strays = *is_written && szg_outlier_sizes_sum(&outliers) > 0;
+  frame->has_strays =
+      *is_written && frame->bound->is_sampled && szg_outlier_sizes_sum(&outliers) > 0;
   if (!*is_written || job->fits) return SZGPU_OK;
   return szg_fail(frame->ctx, SZGPU_CAPACITY, "over %llu bytes are needed",
                   (unsigned long long)writer->capacity);

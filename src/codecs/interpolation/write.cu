@@ -394,7 +394,8 @@ static szgpu_status write_frame(levels_job *job, szg_frame_layout_cuda *layout, 
   uint64_t const stage_bytes = sum_of_stages(job);
   *is_written = stage_bytes + szg_outlier_sizes_sum(&outliers) < job->frame->raw_bytes;
   if (*is_written) SZG_TRY(is_worth_it(job, stage_bytes, is_written));
-  job->has_strays = *is_written && szg_outlier_sizes_sum(&outliers) > 0;
+  job->has_strays =
+      *is_written && job->frame->bound->is_sampled && szg_outlier_sizes_sum(&outliers) > 0;
   return *is_written ? write_sections(job, &outliers, layout) : SZGPU_OK;
 }
 
