@@ -6,6 +6,7 @@
 #include "codecs/interpolation/frame.h"
 #include "codecs/interpolation/levels_probe.h"
 #include "codecs/write.h"
+#include "container/compact.h"
 #include "quant/restored.h"
 
 /* Below this, halves of a fine step cost more than finer prediction gains. */
@@ -210,6 +211,14 @@ static uint64_t doubtful_bytes(const szg_levels_asked *asked, uint64_t tile_cost
   uint64_t const tile_bytes = bytes_of(asked, tile_cost);
   if (has_few_values(asked)) return tile_bytes + tile_bytes / 10;
   return tile_bytes - (tile_bytes >> (value_count > MOST_WRONG_BY_A_QUARTER ? 3 : 2));
+}
+
+/* In the compact form of small archives the book of a tile frame shrinks most. */
+bool szg_levels_save_enough(const szg_write_request *request, uint64_t stage_bytes,
+                            uint64_t tile_bytes) {
+  enum { MORE_BYTES = 64 };
+  bool const is_compacted = szg_is_compacted(request->frame_grid.value_count, request->frame_count);
+  return szg_saves_enough(stage_bytes + (is_compacted ? MORE_BYTES : 0), tile_bytes);
 }
 
 /* Frames of so few values are tile frames: heads and books of stages take more there than levels

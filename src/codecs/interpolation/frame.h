@@ -122,6 +122,10 @@ void szg_levels_decide(const szg_levels_asked *asked, const szg_probes *probes,
 /* Both, with the CPU's sampling in between. */
 szgpu_status szg_levels_choose(szg_write_job *job, szg_levels_choice *choice) SZG_CHECKED;
 
+/* Whether stages of so many bytes are worth their time, if a tile frame would take tile_bytes. */
+bool szg_levels_save_enough(const szg_write_request *request, uint64_t stage_bytes,
+                            uint64_t tile_bytes);
+
 /* ---- CPU: writing (write.c) ---- */
 
 /* What it takes in the ctx's buffer for levels, except for grids. */

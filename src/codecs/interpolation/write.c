@@ -356,7 +356,7 @@ static szgpu_status is_worth_it(levels_job *job, uint64_t stage_bytes, bool *is_
   *is_worth = true;
   if (stage_bytes <= job->choice.doubtful_bytes) return SZGPU_OK;
   SZG_TRY(szg_tile_frame_measure(job->frame, &tile_bytes));
-  *is_worth = szg_saves_enough(stage_bytes, tile_bytes);
+  *is_worth = szg_levels_save_enough(job->frame->request, stage_bytes, tile_bytes);
   return SZGPU_OK;
 }
 
