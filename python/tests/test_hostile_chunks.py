@@ -25,12 +25,18 @@ SEED = int(os.environ.get("SZGPU_TEST_SEED", time.time_ns() % 1_000_000))
 COUNT = int(os.environ.get("SZGPU_TEST_CHUNKS", 60))
 MOST_MIB, MOST_SECONDS = 64, 10  # of all reads of one door, and of one read
 
+COMPACT = 9  # the format version
+
 VALUES = np.add.outer(np.linspace(0, 4, SHAPE[0]), np.sin(np.arange(SHAPE[1]))).astype("f4")
+LARGE = np.resize(VALUES, (520, 512))  # too large for the compact form
 FILLED = np.where(VALUES > 3, -9999, VALUES).astype("f4")
 
 
 def honest_archives():
-    """Archives of every mode, layout and predictor; also of other types and shapes."""
+    """Archives of every mode, layout and predictor; also of other types and shapes.
+
+    Small ones have the compact form, others a header with a checksum of its own.
+    """
     settings = [
         {"abs": 0.01}, {"rel": 1e-3}, {"psnr": 60}, {"pwrel": 0.01}, {"lossless": True},
         {"abs": 0.01, "layout": "linear"}, {"abs": 0.01, "predictor": "interpolation"},
@@ -39,6 +45,7 @@ def honest_archives():
     ]
     for one in settings:
         yield szgpu.compress(FILLED if "fill" in one else VALUES, **one)
+        yield szgpu.compress(LARGE, **one)
     for other in (VALUES.T, VALUES.reshape(-1), VALUES.reshape(3, 4, 20), VALUES.astype("f8"),
                   VALUES.astype("f2"), VALUES.astype("i4"), VALUES.view("u1"), np.asfortranarray(VALUES),
                   np.full((1 << 22,), 7, "f4"), np.full((1 << 11, 1 << 11), 7, "f4")):
@@ -80,6 +87,7 @@ def hostile(archives, chance):
         for _ in range(chance.randrange(1, 9)):
             changed[chance.randrange(len(changed))] ^= 1 << chance.randrange(8)
         return bytes(changed)
+    archive = chance.choice([one for one in archives if one[8] != COMPACT])
     if kind == 5:  # a field of the header
         at, width = chance.choice([(8, 4), (12, 4), (16, 1), (17, 1), (18, 1), (19, 1), (20, 4), (56, 8),
                                    (64, 8), (72, 8), (80, 8), (88, 8), (96, 8), (104, 8), (112, 8),

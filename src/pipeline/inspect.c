@@ -64,9 +64,11 @@ szgpu_status szgpu_inspect(const void *archive, size_t archive_bytes, szgpu_info
   fenv_t callers_environment;
   szg_environment_enter(&callers_environment);
   szgpu_status const status = szg_open_in_place(archive, archive_bytes, &opened);
-  opened.header.archive_bytes = opened.archive_bytes;
-  if (opened.is_compact) opened.header.format_version = SZG_FORMAT_VERSION_COMPACT;
-  if (status == SZGPU_OK) szg_describe_header(&opened.header, &opened.grid, info);
+  if (status == SZGPU_OK) {
+    opened.header.archive_bytes = opened.archive_bytes;
+    if (opened.is_compact) opened.header.format_version = SZG_FORMAT_VERSION_COMPACT;
+    szg_describe_header(&opened.header, &opened.grid, info);
+  }
   szg_environment_leave(&callers_environment);
   return status;
 }
