@@ -25,8 +25,9 @@ static found find_bound(const szgpu_params *params, szgpu_dtype dtype, const voi
   assert_non_null(f.inner);
   memset(f.inner, POISON, VALUES * test_dtype_bytes(mapping.inner));
   source.inner_values = f.inner;
-  assert_int_equal(szg_call_bound(params, NULL, &source, (szg_bound_tries){false, false}, &f.bound),
-                   SZGPU_OK);
+  assert_int_equal(
+      szg_call_bound(params, NULL, &source, (szg_bound_tries){false, false, true}, &f.bound),
+      SZGPU_OK);
   f.mapping = szg_bound_mapping(&f.bound, &mapping);
   return f;
 }
