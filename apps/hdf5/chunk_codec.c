@@ -169,8 +169,8 @@ static size_t count_bits(const uint8_t *values, size_t value_count, size_t width
   return count;
 }
 
-/* *loses: other values are restored as a fill value that lies among them, and would be missing. Fill
- * values themselves come back, so it suffices to count. */
+/* *loses: other values are restored as a fill value that lies among them, and would be missing.
+ * Fill values themselves come back, so it suffices to count. */
 static szgpu_status find_lost(warm_codec *codec, const szgpu_shape *shape, const void *field,
                               size_t archive_bytes, bool *loses) {
   szgpu_info info = {.struct_bytes = sizeof info};

@@ -147,7 +147,7 @@ def test_random_datasets(tmp_path):
 def test_no_value_becomes_the_fill_value_among_the_data(tmp_path):
     y, x = np.indices((128, 128))
     data = np.rint(900 * np.sin(x / 19) * np.cos(y / 23) + 3 * np.sin(x * y)).astype("i2")
-    how = Filter(abs=20, predictor="interpolation")
+    how = Filter(abs=50, predictor="interpolation")
     with h5py.File(tmp_path / "d.h5", "w") as file:
         file.create_dataset("d", data=data, chunks=(64, 64), fillvalue=100, compression=how)
     with h5py.File(tmp_path / "d.h5") as file:
