@@ -25,18 +25,6 @@ enum {
   SZG_RANGE_OF_LIMITS = 3 /* the range only */
 };
 
-SZG_HD uint64_t szg_double_bits(double x) {
-  uint64_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
-
-SZG_HD double szg_double_from(uint64_t bits) {
-  double x;
-  memcpy(&x, &bits, sizeof x);
-  return x;
-}
-
 /* Exact, for k up to 15: their quotient with a small integer is rounded once. */
 SZG_HD double szg_power_of_ten(uint32_t k) {
   double power = 1.0;
@@ -47,14 +35,14 @@ SZG_HD double szg_power_of_ten(uint32_t k) {
 /* The absolute bound that mostly follows from one relative to the range: quant/bound.c lowers the
  * product by two units in the last place. */
 SZG_HD double szg_share_of_range(double bound, double range) {
-  uint64_t const bits = szg_double_bits(bound * range);
-  return szg_double_from(bits < 2 ? 0 : bits - 2);
+  uint64_t const bits = szg_bits_of_double(bound * range);
+  return szg_double_of_bits(bits < 2 ? 0 : bits - 2);
 }
 
 /* As quant/bound.c rounds the bounds of integers and halves. */
 SZG_HD double szg_rounded_share(double bound, double range) {
-  uint64_t const bits = szg_double_bits(szg_share_of_range(bound, range));
-  return szg_double_from((bits + 511) & ~(uint64_t)511);
+  uint64_t const bits = szg_bits_of_double(szg_share_of_range(bound, range));
+  return szg_double_of_bits((bits + 511) & ~(uint64_t)511);
 }
 
 /* The bits of the f32 that the double is; false if it is none. Told by its bits, because a float
@@ -62,9 +50,9 @@ SZG_HD double szg_rounded_share(double bound, double range) {
 SZG_HD bool szg_narrow_double(double x, uint32_t *narrow) {
   float const near = (float)x;
   memcpy(narrow, &near, sizeof near);
-  return x == 0.0 ? szg_double_bits(x) == 0
+  return x == 0.0 ? szg_bits_of_double(x) == 0
                   : szg_is_positive(x < 0 ? -x : x) &&
-                        szg_double_bits((double)near) == szg_double_bits(x);
+                        szg_bits_of_double((double)near) == szg_bits_of_double(x);
 }
 
 SZG_HD double szg_widen_float(uint32_t narrow) {
@@ -90,50 +78,50 @@ SZG_HD void szg_put_bound(szg_packer *out, double bound) {
   uint32_t narrow;
   bool const is_narrow = szg_narrow_double(bound, &narrow);
   szg_pack_bits(out, is_narrow ? SZG_BOUND_F32 : SZG_BOUND_F64, 2);
-  szg_pack_wide(out, is_narrow ? narrow : szg_double_bits(bound), is_narrow ? 32 : 64);
+  szg_pack_wide(out, is_narrow ? narrow : szg_bits_of_double(bound), is_narrow ? 32 : 64);
 }
 
 SZG_HD double szg_take_bound(szg_unpacker *in) {
   uint32_t const form = szg_unpack_bits(in, 2);
   in->is_bad |= form > SZG_BOUND_F64;
   if (form == SZG_BOUND_F32) return szg_widen_float(szg_unpack_bits(in, 32));
-  if (form == SZG_BOUND_F64) return szg_double_from(szg_unpack_wide(in, 64));
+  if (form == SZG_BOUND_F64) return szg_double_of_bits(szg_unpack_wide(in, 64));
   uint32_t const m = szg_unpack_number(in);
   return (double)m / szg_power_of_ten(szg_unpack_bits(in, 4));
 }
 
 SZG_HD void szg_put_number_of(szg_packer *out, double x) {
   uint32_t narrow;
-  bool const is_zero = szg_double_bits(x) == 0, is_narrow = szg_narrow_double(x, &narrow);
+  bool const is_zero = szg_bits_of_double(x) == 0, is_narrow = szg_narrow_double(x, &narrow);
   szg_pack_bits(out, is_zero ? SZG_NUMBER_ZERO : is_narrow ? SZG_NUMBER_F32 : SZG_NUMBER_F64, 2);
   if (is_zero) return;
-  szg_pack_wide(out, is_narrow ? narrow : szg_double_bits(x), is_narrow ? 32 : 64);
+  szg_pack_wide(out, is_narrow ? narrow : szg_bits_of_double(x), is_narrow ? 32 : 64);
 }
 
 SZG_HD double szg_take_number_of(szg_unpacker *in, uint32_t form) {
   if (form == SZG_NUMBER_F32) return szg_widen_float(szg_unpack_bits(in, 32));
-  return form == SZG_NUMBER_F64 ? szg_double_from(szg_unpack_wide(in, 64)) : 0;
+  return form == SZG_NUMBER_F64 ? szg_double_of_bits(szg_unpack_wide(in, 64)) : 0;
 }
 
 /* The limits, of the coded type. */
 SZG_HD void szg_put_limit(szg_packer *out, bool is_f32, double limit) {
   uint32_t narrow = 0;
   if (is_f32) out->fails |= !szg_narrow_double(limit, &narrow);
-  szg_pack_wide(out, is_f32 ? narrow : szg_double_bits(limit), is_f32 ? 32 : 64);
+  szg_pack_wide(out, is_f32 ? narrow : szg_bits_of_double(limit), is_f32 ? 32 : 64);
 }
 
 SZG_HD double szg_take_limit(szg_unpacker *in, bool is_f32) {
   uint64_t const bits = szg_unpack_wide(in, is_f32 ? 32 : 64);
-  return is_f32 ? szg_widen_float((uint32_t)bits) : szg_double_from(bits);
+  return is_f32 ? szg_widen_float((uint32_t)bits) : szg_double_of_bits(bits);
 }
 
 SZG_HD void szg_put_absolute(szg_packer *out, const szg_header *header) {
-  uint64_t const bits = szg_double_bits(header->absolute_bound);
+  uint64_t const bits = szg_bits_of_double(header->absolute_bound);
   double const bound = header->bound, range = header->value_range;
   uint32_t form = SZG_ABSOLUTE_F64;
-  if (szg_double_bits(szg_rounded_share(bound, range)) == bits) form = SZG_ABSOLUTE_IS_ROUNDED;
-  if (szg_double_bits(szg_share_of_range(bound, range)) == bits) form = SZG_ABSOLUTE_IS_SHARE;
-  if (szg_double_bits(bound) == bits) form = SZG_ABSOLUTE_IS_BOUND;
+  if (szg_bits_of_double(szg_rounded_share(bound, range)) == bits) form = SZG_ABSOLUTE_IS_ROUNDED;
+  if (szg_bits_of_double(szg_share_of_range(bound, range)) == bits) form = SZG_ABSOLUTE_IS_SHARE;
+  if (szg_bits_of_double(bound) == bits) form = SZG_ABSOLUTE_IS_BOUND;
   szg_pack_bits(out, form, 2);
   if (form == SZG_ABSOLUTE_F64) szg_pack_wide(out, bits, 64);
 }
@@ -147,7 +135,7 @@ SZG_HD double szg_take_absolute(szg_unpacker *in, double bound, double range) {
     case SZG_ABSOLUTE_IS_ROUNDED:
       return szg_rounded_share(bound, range);
     default:
-      return szg_double_from(szg_unpack_wide(in, 64));
+      return szg_double_of_bits(szg_unpack_wide(in, 64));
   }
 }
 
@@ -158,8 +146,8 @@ SZG_HD void szg_put_numbers(szg_packer *out, const szg_header *header) {
   if (header->has_limits) szg_put_limit(out, is_f32, header->least);
   if (header->has_limits) szg_put_limit(out, is_f32, header->greatest);
   szg_put_number_of(out, header->step);
-  uint64_t const range_bits = szg_double_bits(header->value_range);
-  if (header->has_limits && szg_double_bits(header->greatest - header->least) == range_bits)
+  uint64_t const range_bits = szg_bits_of_double(header->value_range);
+  if (header->has_limits && szg_bits_of_double(header->greatest - header->least) == range_bits)
     szg_pack_bits(out, SZG_RANGE_OF_LIMITS, 2);
   else
     szg_put_number_of(out, header->value_range);

@@ -16,6 +16,18 @@ static_assert(sizeof(size_t) == 8, "sizes are 64-bit");
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
               "archives and fields are little-endian, and so is every host we build for");
 
+SZG_HD double szg_double_of_bits(uint64_t bits) {
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+SZG_HD uint64_t szg_bits_of_double(double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
 SZG_HD uint16_t szg_load_u16(const uint8_t *p) {
   uint16_t v;
   memcpy(&v, p, sizeof v);

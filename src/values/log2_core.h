@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/bytes.h"
 #include "core/hd.h"
 #include "values/log2_coefficients.h"
 #include "values/mapping_core.h"
@@ -23,18 +24,6 @@
 #define SZG_EXP2_F32_ERROR 0x1p-22
 #define SZG_LOG2_F64_ERROR 0x1p-46
 #define SZG_EXP2_F64_ERROR 0x1p-48
-
-SZG_HD double szg_double_of_bits(uint64_t bits) {
-  double value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-SZG_HD uint64_t szg_bits_of_double(double value) {
-  uint64_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
 
 #define SZG_HORNER(coefficient) p = p * t + (coefficient);
 
