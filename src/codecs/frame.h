@@ -55,7 +55,8 @@ typedef struct szg_write_request {
   szgpu_dtype dtype;   /* of the values that are coded: the mapping's inner type */
   szg_grid frame_grid; /* of the largest frame */
   uint64_t frame_count;
-  int thread_count; /* of the CPU */
+  bool is_compacted; /* the whole archive will be, even if this is one frame of it (compact.h) */
+  int thread_count;  /* of the CPU */
 } szg_write_request;
 
 /* What the memory of a decompression follows from. */

@@ -14,6 +14,7 @@
 #include "core/places.h"
 #include "outlier/outlier.h"
 #include "predict/lorenzo.h"
+#include "quant/bound.h"
 
 SZG_C_BEGIN
 

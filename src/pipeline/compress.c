@@ -56,6 +56,7 @@ szg_write_request szg_call_request(const szgpu_ctx *ctx, const szgpu_params *par
   request.dtype = request.mapping.inner;
   request.frame_grid = szg_grid_of_rows(grid, frame_rows);
   request.frame_count = szg_div_up(grid->row_extent, frame_rows);
+  request.is_compacted = szg_is_compacted(grid->value_count, request.frame_count);
   request.thread_count = ctx->threads.count;
   return request;
 }
@@ -336,8 +337,7 @@ static szgpu_status write_plain(const compress_call *call, compress_plan *plan, 
 static szgpu_status write_archive(const compress_call *call, compress_plan *plan,
                                   szg_header *header, const archive_room *room, bool *fails) {
   const szg_grid *const grid = call->grid;
-  if (!szg_is_compacted(grid->value_count, header->frame_count))
-    return write_plain(call, plan, header, room, fails);
+  if (!call->request->is_compacted) return write_plain(call, plan, header, room, fails);
   szg_buffer *const plain = &call->ctx->kept[SZG_KEPT_PLAIN];
   uint64_t most_bytes, plain_bytes = 0;
   size_t const value_bytes = szg_dtype_bytes(call->request->mapping.outer);
@@ -460,7 +460,7 @@ szgpu_status szg_compress_sizes_cpu(const szgpu_ctx *ctx, const szgpu_params *pa
   SZG_REQUIRE(szg_max_archive_bytes(grid, szg_dtype_bytes(shape->dtype), request.frame_count,
                                     archive_bytes),
               SZGPU_BAD_SHAPE);
-  if (szg_is_compacted(grid->value_count, request.frame_count)) *workspace_bytes += *archive_bytes;
+  if (request.is_compacted) *workspace_bytes += *archive_bytes;
   return SZGPU_OK;
 }
 
@@ -474,7 +474,7 @@ szgpu_status szg_compress_reserve_cpu(szgpu_ctx *ctx, const szgpu_params *params
   SZG_REQUIRE(
       szg_max_archive_bytes(grid, szg_dtype_bytes(shape->dtype), request.frame_count, &most_bytes),
       SZGPU_BAD_SHAPE);
-  if (szg_is_compacted(grid->value_count, request.frame_count))
+  if (request.is_compacted)
     SZG_TRY(szg_ctx_make_room(ctx, &ctx->kept[SZG_KEPT_PLAIN], most_bytes, "room for an archive"));
   return make_plan(ctx, &request, &plan);
 }

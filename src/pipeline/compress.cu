@@ -392,8 +392,7 @@ static szgpu_status compress_anywhere(compress_call *call, plan_request *request
   szg_copies *const copies = &request->copies;
   if (!is_device_field)
     copies->field_bytes = call->grid->value_count * szg_dtype_bytes(call->shape->dtype);
-  bool const is_compacted =
-      !call->piece && szg_is_compacted(call->grid->value_count, request->frames.frame_count);
+  bool const is_compacted = !call->piece && request->frames.is_compacted;
   if (!is_device_archive || has_zstd || is_compacted)
     SZG_TRY(max_archive_bytes(request, call->grid, &copies->archive_bytes));
   if (is_device_archive && (uintptr_t)archive % SZG_ALIGNMENT != 0)
@@ -468,8 +467,7 @@ szgpu_status szg_compress_sizes_cuda(szgpu_ctx *ctx, const szgpu_params *params,
                                      uint64_t *workspace_bytes, uint64_t *archive_bytes) {
   plan_request in_place = request_of(ctx, params, shape, grid);
   SZG_TRY(max_archive_bytes(&in_place, grid, archive_bytes));
-  if (szg_is_compacted(grid->value_count, in_place.frames.frame_count))
-    in_place.copies.archive_bytes = *archive_bytes;
+  if (in_place.frames.is_compacted) in_place.copies.archive_bytes = *archive_bytes;
   int previous = 0;
   SZG_TRY(szg_cuda_begin(ctx, &previous));
   compress_plan plan = {};
@@ -500,7 +498,7 @@ szgpu_status szg_compress_reserve_cuda(szgpu_ctx *ctx, const szgpu_params *param
     request.copies.field_bytes = grid->value_count * szg_dtype_bytes(shape->dtype);
     SZG_TRY(max_archive_bytes(&request, grid, &request.copies.archive_bytes));
   }
-  if (szg_is_compacted(grid->value_count, request.frames.frame_count)) {
+  if (request.frames.is_compacted) {
     uint64_t *const most_bytes = &request.copies.archive_bytes;
     SZG_TRY(max_archive_bytes(&request, grid, most_bytes));
     SZG_TRY(szg_buffer_reset(&ctx->kept[SZG_KEPT_PLAIN], *most_bytes));

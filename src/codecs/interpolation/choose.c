@@ -6,7 +6,6 @@
 #include "codecs/interpolation/frame.h"
 #include "codecs/interpolation/levels_probe.h"
 #include "codecs/write.h"
-#include "container/compact.h"
 #include "quant/restored.h"
 
 /* Below this, halves of a fine step cost more than finer prediction gains. */
@@ -217,8 +216,7 @@ static uint64_t doubtful_bytes(const szg_levels_asked *asked, uint64_t tile_cost
 bool szg_levels_save_enough(const szg_write_request *request, uint64_t stage_bytes,
                             uint64_t tile_bytes) {
   enum { MORE_BYTES = 64 };
-  bool const is_compacted = szg_is_compacted(request->frame_grid.value_count, request->frame_count);
-  return szg_saves_enough(stage_bytes + (is_compacted ? MORE_BYTES : 0), tile_bytes);
+  return szg_saves_enough(stage_bytes + (request->is_compacted ? MORE_BYTES : 0), tile_bytes);
 }
 
 /* Frames of so few values are tile frames: heads and books of stages take more there than levels
