@@ -154,8 +154,17 @@ static szgpu_status compress_there(warm_codec *codec, const szgpu_params *params
   return szgpu_compress(codec->ctx, params, shape, field, codec->room, capacity, archive_bytes);
 }
 
+/* Integers in the order of the doubles; those of NaNs lie beyond those of numbers. To compare the
+ * doubles may set the caller's flags, and depends on how it treats denormals. */
+static int64_t order_of(double x) {
+  int64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits < 0 ? INT64_MIN - bits : bits; /* zeros are equal */
+}
+
 static bool is_among_values(const szgpu_info *info, double fill) {
-  return !info->has_limits || (fill >= info->least && fill <= info->greatest);
+  int64_t const place = order_of(fill);
+  return !info->has_limits || (place >= order_of(info->least) && place <= order_of(info->greatest));
 }
 
 /* How many values have these bits. */
