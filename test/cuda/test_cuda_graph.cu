@@ -159,7 +159,7 @@ struct Compression {
     threads.count = 1;
     szg_value_source const source =
         szg_value_source_cpu(&threads, SZGPU_F32, values.data(), values.size());
-    MUST(szg_call_bound(&params, NULL, &source, {true, false}, &bound));
+    MUST(szg_call_bound(&params, NULL, &source, {true, false, true}, &bound));
     header = szg_call_header(&params, &kShape, &grid, &bound);
     request = szg_call_request(cpu, &params, SZGPU_F32, &grid);
     szg_frame_header &frame_header = layout.header;
