@@ -170,7 +170,7 @@ def read_frame(bits, h):
         usual = ({0, 1, 22} if 1 in h["modes"] else set()) | ({12} if 0 in h["modes"] else set())
     elif kind == LEVELS:
         second, levels, fine = bits.take(2), bits.take(3), bits.take(4)
-        third = bits.take(1) + 2 * bits.take(1)
+        third = bits.take(1) + 2 * bits.take(1) + (4 * bits.take(1) if second == 1 else 0)
         radius = levels | fine << 8 | sum(bits.take(2) << 16 + 2 * axis for axis in range(3))
         constant, usual = bits.number(), set(range(13, 14 + levels))
     require(usual is not None)
@@ -249,8 +249,10 @@ def read_sections(bits, data, frame_kind, mask, modes):
     return sections
 
 
-def find_version(h, kind, sections):
+def find_version(h, kind, flags, sections):
     """The table at the top of the page."""
+    if kind == LEVELS and flags & 4:
+        return 10
     if h["limits"] or h["fills"][1:] or h["source"] == 8:
         return 8
     if kind == PLANES and 22 in sections:
@@ -317,7 +319,7 @@ def write_plain(h, frame, sections):
              | 4 * bool(h["limits"]) | len(h["fills"][1:]) << 3)
     dims = h["dims"] + [1] * (4 - h["ndim"])
     header = struct.pack(
-        "<8sIIBBBBI4Q4d4QIIQ", b"\x89SZG\r\n\x1a\n", find_version(h, frame[0], sections), flags,
+        "<8sIIBBBBI4Q4d4QIIQ", b"\x89SZG\r\n\x1a\n", find_version(h, frame[0], frame[3], sections), flags,
         h["dtype"], h["ndim"], h["mode"], h["layout"], h["source"], *dims, h["asked"], h["bound"],
         h["step"], h["range"], h["fills"][0] if h["fills"] else 0,
         next((d for d in dims if d > 1), 1), 1, size + len(body), h["arithmetic"], 0, len(body))

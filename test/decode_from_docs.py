@@ -51,7 +51,7 @@ def read_header(data):
     """Section 3: the header's fields, and what follows from them."""
     require(data[:8] == b"\x89SZG\r\n\x1a\n", "This is not an szgpu archive.")
     version = int.from_bytes(data[8:12], "little")
-    require(version <= 8, f"The archive has version {version}; this decoder knows 1 to 8.")
+    require(version <= 10, f"The archive has version {version}; this decoder knows 1 to 10.")
     require(version > 0 and len(data) >= 128, "The header is damaged or truncated.")
     h = SimpleNamespace(**dict(zip(HEADER_NAMES, struct.unpack_from("<8sIIBBBBI4Q4d4QII", data))))
     h.has_limits, more_fills = h.flags >> 2 & 1, h.flags >> 3
@@ -66,7 +66,8 @@ def read_header(data):
     require(not (h.layout and lacks_gaps) and h.dtype <= 9 and not (h.is_narrow and h.dtype == 5)
             and h.mode <= 4 and (not h.is_log or h.dtype <= 1) and h.layout <= 1 and not h.reserved
             and h.source <= 8
-            and (version == 8 if h.has_limits or more_fills or h.source == 8 else
+            and (h.layout == 1 and not h.is_lossless if version == 10 else
+                 version == 8 if h.has_limits or more_fills or h.source == 8 else
                  h.layout == 1 if version == 7 else
                  version == 6 if h.is_narrow or h.is_log or h.dtype > 5 else
                  version == 4 - h.layout if h.is_lossless else version == 3 if lacks_gaps else
@@ -144,7 +145,8 @@ def read_frame(data, h, index, count):
             and (f.kind != LINEAR or 2 <= f.radius <= 32768), "A frame header is damaged.")
     f.groups, f.short_lattice = f.reserved & 3, f.reserved >> 2  # section 13
     require(f.groups <= 2 and f.short_lattice <= (h.arithmetic in (0, 2)) if f.kind == TILE
-            else f.reserved <= (3 if f.kind == LEVELS else 0), "A frame header is damaged.")
+            else f.reserved <= (0 if f.kind != LEVELS else 3 if h.version < 10 else 7),
+            "A frame header is damaged.")
     allowed = {*range(13), *(range(13, 20) if f.kind == LEVELS else ()),
                *((20, 21) if h.is_log and f.kind not in (RAW, PLANES) else ()),
                *((22,) if f.kind == PLANES else ()),
@@ -594,9 +596,22 @@ def read_corrections(data, v, extents, level):
             read = np.array(read, codes.dtype).reshape(places.shape).swapaxes(3, 4)
             for part, inside in zip(parts, insides):
                 part[...] = read.reshape(exists.shape)[inside]
-    if is_base:
+    if is_base and not v.is_halved:
         sum_base(codes, v)
-    return codes * codes.dtype.type(section.unit)
+    points = codes * codes.dtype.type(section.unit)
+    if is_base and v.is_halved:
+        restore_halves(points[0, 0, 0], v)
+    return points
+
+
+def restore_halves(points, v):
+    """Section 16: changes the corrections of a halved base to its points' lattice values."""
+    for start in range(0, len(points), 4096):
+        tile = points[start:start + 4096]
+        for h in (2048 >> i for i in range(12)):
+            if h < len(tile):
+                own = tile[None, None, None, ::h]
+                own[..., 1::2] += predict_class(own, {3}, v, 1)
 
 
 def sum_base(codes, v):
@@ -669,7 +684,8 @@ def read_levels_header(f, h, shape):
     """Section 16: what the frame header says, the view, and the fine step."""
     b, z, y, x = shape
     v = SimpleNamespace(d=f.escape_bytes, count=f.radius & 255, fine=f.radius >> 8 & 255,
-                        is_linear=f.reserved & 1, width=64 if f.reserved & 2 else 32)
+                        is_linear=f.reserved & 1, width=64 if f.reserved & 2 else 32,
+                        is_halved=f.reserved >> 2)
     v.ranks = [0] + [f.radius >> shift & 3 for shift in (20, 18, 16)]  # by axis: 1 is z
     v.view = {(4, 3): shape, (3, 3): shape, (4, 2): [b * z, 1, y, x], (3, 2): [b * z, 1, y, x],
               (2, 2): shape, (1, 1): shape}.get((len(h.extents), v.d))
@@ -678,7 +694,7 @@ def read_levels_header(f, h, shape):
     require(v.view and (f.constant == 0) == (len(h.extents) >= v.d) and f.radius >> 22 == 0
             and v.count <= 6 and v.fine <= 8 and (v.count == 0) == (v.fine == 0)
             and max(v.ranks) <= 2 and not any(v.ranks[:4 - v.d])
-            and (v.count or not (v.is_linear or any(v.ranks))),
+            and (v.count or not (v.is_linear or any(v.ranks))) and (not v.is_halved or v.count and v.d == 1),
             "The header of a levels frame is damaged.")
     v.base_axes = [axis for axis in (1, 2, 3) if f.axes >> 3 - axis & 1]
     exact = Fraction(h.step) / ((1 << v.fine) + 1 if v.fine else 1)

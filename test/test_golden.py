@@ -443,6 +443,9 @@ def case_off_grid(name):
 
 
 CASES.update(case_off_grid(name) for name in BEFORE_RASTERS)
+# Lines of format versions before 10, whose bases are differences.
+BEFORE_HALVES = ["levels_1d_f32", "levels_1d_linear_f64", "levels_fold_f32"]
+CASES.update((name.replace("levels_", "levels_halved_"), CASES[name]) for name in BEFORE_HALVES)
 # Planes frames as encoders wrote them up to format version 6: words before stored planes.
 OLD_WORDS = {name.replace("_", f"_v{version}_", 1): name for version, names in {
     3: ["lossless_bf16", "lossless_fp8", "lossless_f32", "lossless_specials_f64",
@@ -453,12 +456,13 @@ CASES.update((old, CASES[name]) for old, name in OLD_WORDS.items())
 
 # The command does not write these. Encoders since version 3 write planes frames instead of the first.
 ONLY_READ = ["tile_raw_f32", "tile_pwrel_limits_f32", "levels_pwrel_limits_f64",
-             "tile_restored_f32", "levels_restored_f64", *BEFORE_RASTERS, *OLD_WORDS]
+             "tile_restored_f32", "levels_restored_f64", *BEFORE_RASTERS, *BEFORE_HALVES,
+             *OLD_WORDS]
 # Of all kinds of frame, with and without outliers, books and zstd.
 COMPACT = ["constant_f32", "linear_limits_f32", "linear_fills_f32", "tile_box_off_f32",
            "tile_exact_bf16", "tile_pwrel_exact_f64", "tile_limits_f64",
-           "tile_fills_constant_f32", "tile_fills_pwrel_f32", "levels_1d_f32", "levels_2d_f32",
-           "levels_3d_f32", "levels_3d_f64", "levels_fills_i16", "levels_fold_f32",
+           "tile_fills_constant_f32", "tile_fills_pwrel_f32", "levels_halved_1d_f32", "levels_2d_f32",
+           "levels_3d_f32", "levels_3d_f64", "levels_fills_i16", "levels_halved_fold_f32",
            "levels_limits_f64", "lossless_bf16", "lossless_stored_f32", "top_plane_bf16"]
 SUFFIXES = {np.dtype(f32): ".f32", np.dtype(f64): ".f64"}  # -t gives the other types
 
@@ -663,7 +667,9 @@ def update(szgpu):
         if name in COMPACT:
             with open(os.path.join(FOLDER, "compact", name + ".szg"), "wb") as file:
                 file.write(made)
-        if then and not has_other_bytes(*plain_pair(made, then)):
+        if not then:
+            then = plain(made)
+        if not has_other_bytes(*plain_pair(made, then)):
             with open(archive, "wb") as file:
                 file.write(then)
         run(szgpu, "-x", "-q", "-f", archive, "-o", os.path.join(FOLDER, name + ".raw"))

@@ -274,6 +274,47 @@ static void settle_base(reference *r, int64_t *codes) {
       for (at[0] = 0; at[0] < r->tile.x_extent; at[0]++) settle_base_point(r, at, !has[i++], codes);
 }
 
+/* From coarse to fine, in the points of the tile alone. */
+static int64_t half_value(reference *r, const int64_t at[3], int axis, int64_t distance) {
+  (void)axis;
+  int64_t const h = at[0] & -at[0];
+  return *in_tile(r, 0, 0, at[0] + distance * h);
+}
+
+static int64_t predict_half(reference *r, int64_t x, int64_t h) {
+  int64_t const at[3] = {x, 0, 0}, v = x / h, hi = ((int64_t)r->tile.x_extent - 1) / h;
+  int64_t sum;
+  if (hi >= v + 1)
+    sum = stencil(r, at, 0, v, hi, half_value);
+  else if (v < 3)
+    sum = times(r, 16, half_value(r, at, 0, -1));
+  else
+    sum = add(r, times(r, 24, half_value(r, at, 0, -1)), times(r, -8, half_value(r, at, 0, -3)));
+  return clamp(r, add(r, sum, 8) >> 4);
+}
+
+static void settle_half(reference *r, int64_t x, int64_t p, int64_t *codes) {
+  int64_t point, k = 0, unit = r->s->unit;
+  if (lattice_value(r, value_index(r, 0, 0, 0, r->tile.x + (uint64_t)x), &point))
+    k = floor_divide(add(r, point, -p + unit / 2), unit);
+  codes[x] = k;
+  *in_tile(r, 0, 0, x) = add(r, p, times(r, k, unit));
+}
+
+static void settle_halves(reference *r, int64_t *codes) {
+  settle_half(r, 0, 0, codes);
+  for (int64_t h = 2048; h > 0; h /= 2)
+    for (int64_t x = h; x < r->tile.x_extent; x += 2 * h)
+      settle_half(r, x, predict_half(r, x, h), codes);
+}
+
+static void settle_stage_0(reference *r, int64_t *codes) {
+  if (r->levels->is_halved)
+    settle_halves(r, codes);
+  else
+    settle_base(r, codes);
+}
+
 static void settle_level(reference *r, int64_t *codes) {
   int64_t at[3];
   for (int odd_count = 0; odd_count <= 3; odd_count++)
@@ -300,7 +341,7 @@ static void reference_tile(reference *r, uint32_t stage, uint64_t tile_index, in
   int64_t at[3];
   begin_tile(r, stage, tile_index, codes);
   if (stage == 0)
-    settle_base(r, codes);
+    settle_stage_0(r, codes);
   else
     settle_level(r, codes);
   for (at[2] = 0; at[2] < r->tile.z_extent; at[2]++)
@@ -311,7 +352,7 @@ static void reference_tile(reference *r, uint32_t stage, uint64_t tile_index, in
             r->tile.y + (uint64_t)at[1];
         int64_t const value = *in_tile(r, at[2], at[1], at[0]);
         r->grids[stage][row * r->s->row_points + r->tile.x + (uint64_t)at[0]] =
-            stage == 0 ? times(r, value, r->s->unit) : value;
+            stage == 0 && !r->levels->is_halved ? times(r, value, r->s->unit) : value;
       }
 }
 
@@ -365,7 +406,7 @@ static void estimate_grid(reference *r, int64_t unit) {
 static void reference_estimate(reference *r, uint32_t stage, uint64_t tile_index, int64_t *codes) {
   begin_tile(r, stage, tile_index, codes);
   if (stage == 0) {
-    settle_base(r, codes);
+    settle_stage_0(r, codes);
     return;
   }
   int64_t const unit = r->levels->stages[stage - 1].unit;
@@ -418,6 +459,7 @@ static void choose_rules(const levels_case *c, test_random *random, szg_levels *
   levels->base_axes = 1 + (uint32_t)test_random_below(random, (1u << d) - 1);
   if (c->level_count == 0) return;
   levels->fine_bits = 1 + (uint32_t)test_random_below(random, SZG_LEVELS_MOST_FINE);
+  levels->is_halved = d == 1 && test_random_below(random, 2);
   levels->is_linear = test_random_below(random, 2);
   for (uint32_t axis = 0; axis < 3 && axis < d; axis++)
     levels->ranks[axis] = (uint8_t)test_random_below(random, SZG_LEVELS_MOST_RANK + 1);

@@ -152,10 +152,15 @@ static void count_differences(const sampled *p, szg_probe_counts *counts) {
   }
 }
 
-static szg_probe_cost cost_of(const uint32_t *counts) {
+static szg_probe_sums sums_of(const uint32_t *counts) {
   szg_probe_sums sums = {0};
   for (uint32_t c = 0; c < SZG_PROBE_CLASSES; c++) szg_probe_sums_add(&sums, c, counts[c]);
-  return szg_probe_cost_of(&sums, counts[SZG_PROBE_ZERO]);
+  return sums;
+}
+
+static uint64_t entropy_of(const uint32_t *counts) {
+  szg_probe_sums const sums = sums_of(counts);
+  return sums.total ? szg_probe_entropy_of(&sums, szg_count_log(sums.total)) : 0;
 }
 
 static uint32_t find_way(const szg_probe_view *view, reference_counts *counts) {
@@ -164,7 +169,7 @@ static uint32_t find_way(const szg_probe_view *view, reference_counts *counts) {
   for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++)
     for (uint32_t stencil = 0; stencil < SZG_PROBE_STENCILS; stencil++)
       for (uint32_t entry = 0; entry < SZG_PROBE_ENTRIES; entry++)
-        costs.of[scale][stencil][entry] = cost_of(counts->entries[scale][stencil][entry]).entropy;
+        costs.of[scale][stencil][entry] = entropy_of(counts->entries[scale][stencil][entry]);
   for (uint32_t i = 1; i < szg_way_count(view->axis_count); i++)
     if (szg_way_cost(view, i, &costs) < szg_way_cost(view, best, &costs)) best = i;
   return best;
@@ -199,13 +204,15 @@ static void assert_found(const szg_probe_source *source, uint64_t fold,
   szg_levels_way const way = szg_way(&view, found->way_number);
   take_points(source, &view, &way, counts);
   for (uint32_t i = 0; i < SZG_PROBE_SETS; i++) {
-    szg_probe_cost const differences = cost_of(counts->differences[i]);
+    const uint32_t *const differences = counts->differences[i];
+    szg_probe_sums const sums = sums_of(differences);
+    szg_probe_cost const cost = szg_probe_differences_cost(&sums, differences[SZG_PROBE_ZERO]);
     for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++)
-      assert_true(found->scales[scale][i] == cost_of(counts->scales[scale][i]).entropy);
+      assert_true(found->scales[scale][i] == entropy_of(counts->scales[scale][i]));
     for (uint32_t table = 0; table < SZG_PROBE_TABLES; table++)
-      assert_true(found->noisy[table][i] == cost_of(counts->noisy[table][i]).entropy);
-    assert_true(found->differences[i].entropy == differences.entropy);
-    assert_true(found->differences[i].floor == differences.floor);
+      assert_true(found->noisy[table][i] == entropy_of(counts->noisy[table][i]));
+    assert_true(found->differences[i].entropy == cost.entropy);
+    assert_true(found->differences[i].floor == cost.floor);
   }
   free(counts);
 }

@@ -74,7 +74,7 @@ static void refuses_frame_headers_that_a_levels_frame_may_not_have(void **state)
       {"no interpolated axes", 2, 1, 0},
       {"one of three axes", 2, 1, 1},
       {"four axes", 2, 1, 4},
-      {"an unknown flag", 3, 1, 4},
+      {"an unknown flag", 3, 1, 8},
       {"seven levels", 4, 1, 7},
       {"a level more than there are sections", 4, 1, LEVELS + 1},
       {"a level less than there are sections", 4, 1, LEVELS - 1},
@@ -102,6 +102,25 @@ static void refuses_frame_headers_that_a_levels_frame_may_not_have(void **state)
     archive_store(&archive, archive_frame_offset(&archive, 0) + 24, 8, folds[i]);
     expect("a fold that cannot be", archive, SZGPU_BAD_DATA);
   }
+}
+
+static void a_halved_base_is_that_of_a_line_with_levels_since_version_10(void **state) {
+  (void)state;
+  enum { VERSION_AT = 8, FLAGS_AT = 3, HALVED = 4 };
+  for (uint32_t version = 5; version <= 10; version++) {
+    test_archive archive = make_line();
+    assert_true(archive.bytes[archive_frame_offset(&archive, 0) + FLAGS_AT] & HALVED);
+    archive_store(&archive, VERSION_AT, 4, version);
+    expect("an earlier version", archive, version == 10 ? SZGPU_OK : SZGPU_BAD_DATA);
+  }
+  test_archive archive = make_line();
+  archive_store(&archive, VERSION_AT, 4, 11);
+  expect("a later version", archive, SZGPU_NEWER_VERSION);
+  archive = make_box();
+  archive_store(&archive, VERSION_AT, 4, 10);
+  expect("a version that is not needed", archive_copy(&archive, archive.byte_count), SZGPU_OK);
+  archive_store(&archive, archive_frame_offset(&archive, 0) + FLAGS_AT, 1, HALVED);
+  expect("a halved base of three axes", archive, SZGPU_BAD_DATA);
 }
 
 /* ---- sections of levels ---- */
@@ -276,6 +295,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_samples_are_taken),
       cmocka_unit_test(refuses_frame_headers_that_a_levels_frame_may_not_have),
+      cmocka_unit_test(a_halved_base_is_that_of_a_line_with_levels_since_version_10),
       cmocka_unit_test(a_level_that_is_missing_is_named),
       cmocka_unit_test(a_level_beyond_the_last_is_named),
       cmocka_unit_test(refuses_levels_in_another_order),

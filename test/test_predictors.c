@@ -187,9 +187,35 @@ static void measuring_leaves_nothing_behind(void **state) {
   }
 }
 
+/* A value takes almost nothing where a polynomial of four points predicts it: also far apart, in
+ * the base, and where all differences are alike, on a grid of the values or not. */
+static void smooth_lines_take_next_to_nothing(void **state) {
+  (void)state;
+  enum { COUNT = 200000, MOST_BYTES = 3000, LINES = 4 };
+  szgpu_shape const shape = test_shape(SZGPU_F64, 1, COUNT, 0, 0, 0);
+  szgpu_params const params = params_of(SZGPU_PREDICTOR_AUTO, 1e-3);
+  double *const field = test_allocate(test_field_bytes(&shape));
+  for (int line = 0; line < LINES; line++) {
+    for (int i = 0; i < COUNT; i++)
+      field[i] = line == 0   ? 0.37 * i
+                 : line == 1 ? 0.0099 * i + 1.0 / 3
+                 : line == 2 ? 1e-6 * i * i
+                             : sin(0.001 * i);
+    test_archive const archive = test_compress(ctx, &params, &shape, field);
+    if (archive.byte_count > MOST_BYTES) fail_msg("line %d: %zu bytes", line, archive.byte_count);
+    szgpu_info const info = test_inspect(&archive);
+    double *const restored = test_decompress(ctx, &archive, test_field_bytes(&shape));
+    test_assert_bound(&shape, field, restored, &info);
+    free(restored);
+    free(archive.bytes);
+  }
+  free(field);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(small_frames_are_never_larger_than_by_lorenzo),
+      cmocka_unit_test(smooth_lines_take_next_to_nothing),
       cmocka_unit_test(frames_of_few_values_are_tile_frames),
       cmocka_unit_test(interpolation_is_taken_as_asked),
       cmocka_unit_test(doubted_frames_keep_to_the_capacity),

@@ -250,6 +250,7 @@ SZG_HD void szg_put_levels(szg_packer *out, const szg_levels_facts *levels) {
   szg_pack_bits(out, levels->fine_bits, 4);
   szg_pack_bits(out, levels->is_linear, 1);
   szg_pack_bits(out, levels->is_wide, 1);
+  if (levels->axis_count == 1) szg_pack_bits(out, levels->is_halved, 1);
   for (int axis = 0; axis < 3; axis++) szg_pack_bits(out, levels->ranks[axis], 2);
   szg_pack_number(out, levels->fold);
 }
@@ -260,6 +261,7 @@ SZG_HD void szg_take_levels(szg_unpacker *in, szg_levels_facts *levels) {
   levels->fine_bits = szg_unpack_bits(in, 4);
   levels->is_linear = szg_unpack_bits(in, 1) != 0;
   levels->is_wide = szg_unpack_bits(in, 1) != 0;
+  if (levels->axis_count == 1) levels->is_halved = szg_unpack_bits(in, 1) != 0;
   for (int axis = 0; axis < 3; axis++) levels->ranks[axis] = (uint8_t)szg_unpack_bits(in, 2);
   levels->fold = szg_unpack_number(in);
 }

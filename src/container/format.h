@@ -12,7 +12,7 @@
 
 enum {
   SZG_MAGIC_BYTES = 8,
-  SZG_FORMAT_VERSION = 9, /* the latest; an archive states the lowest that has its features */
+  SZG_FORMAT_VERSION = 10, /* the latest; an archive states the lowest that has its features */
   SZG_FORMAT_VERSION_LINEAR = 1,
   SZG_FORMAT_VERSION_TILE = 2,
   SZG_FORMAT_VERSION_LOSSLESS = 3,    /* and linear archives without gap arrays */
@@ -22,6 +22,7 @@ enum {
   SZG_FORMAT_VERSION_PLANE_WORDS = 7, /* words of planes frames after their stored planes */
   SZG_FORMAT_VERSION_KEPT = 8,        /* limits of the values; several fill values */
   SZG_FORMAT_VERSION_COMPACT = 9,     /* the compact form of small archives, in one byte */
+  SZG_FORMAT_VERSION_HALVED = 10,     /* lines whose base is predicted by halves */
   SZG_HEADER_BYTES = 128,             /* fixed part; frame table, limits and checksum follow */
   SZG_FRAME_HEADER_BYTES = 40,        /* the section table and a checksum follow */
   SZG_SECTION_ENTRY_BYTES = 32,

@@ -55,7 +55,10 @@ static uint64_t cost_of(const counts *c, bool is_floored) {
   uint64_t logs = 0;
   if (c->total == 0) return 0;
   for (int i = 0; i < CLASSES; i++) logs += szg_count_log(c->of[i]);
-  uint64_t const coded = szg_huffman_cost(c->total, logs, is_floored ? c->of[DIRECT] : 0);
+  uint32_t const zero_count = c->of[DIRECT];
+  uint64_t coded = szg_huffman_cost(c->total, logs, is_floored ? zero_count : 0);
+  uint64_t const bits = c->total << SZG_LOG_FRACTION_BITS;
+  if (is_floored && coded < bits && zero_count < c->total - zero_count) coded = bits;
   return (coded + (c->raw_bits << SZG_LOG_FRACTION_BITS)) / c->total;
 }
 

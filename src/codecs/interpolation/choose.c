@@ -62,6 +62,7 @@ static bool go(const szg_levels_asked *asked, const szg_levels_way *way, szg_lev
   if (!find_lattice(asked->bound, levels)) return false;
   levels->base_axes = way->base_axes;
   levels->is_linear = way->is_linear;
+  levels->is_halved = way->is_halved;
   memcpy(levels->ranks, way->ranks, sizeof levels->ranks);
   for (uint32_t i = 0; i <= way->level_count; i++)
     levels->stages[i].unit =

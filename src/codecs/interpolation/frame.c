@@ -18,6 +18,7 @@ bool szg_levels_of_frame(const szg_grid *grid, const szg_frame_header *frame, sz
   levels->base_axes = frame->axes;
   levels->is_linear = facts->is_linear;
   levels->is_wide = facts->is_wide;
+  levels->is_halved = facts->is_halved;
   memcpy(levels->ranks, facts->ranks, sizeof levels->ranks);
   return true;
 }
@@ -30,6 +31,7 @@ void szg_levels_set_header(const szg_levels *levels, szg_frame_header *header) {
                                       .fine_bits = levels->fine_bits,
                                       .is_linear = levels->is_linear,
                                       .is_wide = levels->is_wide,
+                                      .is_halved = levels->is_halved,
                                       .fold = levels->fold};
   memcpy(header->levels.ranks, levels->ranks, sizeof levels->ranks);
 }
@@ -132,7 +134,9 @@ bool szg_levels_frame_is_sound(const szg_frame_facts *facts) {
   bool sound = szg_is_positive(facts->archive->step) && ranks_are_sound(own);
   sound &= frame->axes > 0 && frame->axes < 1u << own->axis_count;
   sound &= own->fine_bits <= SZG_LEVELS_MOST_FINE && (own->fine_bits > 0) == (own->level_count > 0);
-  return sound && (own->level_count > 0 || !own->is_linear);
+  bool const may_be_halved =
+      facts->archive->has_halved && own->axis_count == 1 && own->level_count > 0;
+  return sound && (own->level_count > 0 || !own->is_linear) && (!own->is_halved || may_be_halved);
 }
 
 /* A section holds its head at least, and at most more than any tile can have. */

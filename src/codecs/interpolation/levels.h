@@ -69,6 +69,7 @@ typedef struct szg_levels {
   szg_levels_stage stages[SZG_LEVELS_MOST + 1];
   uint32_t fine_bits; /* F */
   uint32_t base_axes; /* SZG_AXIS_* */
+  bool is_halved;     /* the base: by levels_halves_core.h, not by differences */
   bool is_linear, is_wide;
   uint8_t ranks[3]; /* of x, y, z */
 } szg_levels;

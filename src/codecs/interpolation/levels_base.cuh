@@ -7,6 +7,7 @@
 #define SZG_LEVELS_BASE_CUH
 
 #include "codecs/interpolation/levels_bridge.cuh"
+#include "codecs/interpolation/levels_halves_core.h"
 #include "codecs/interpolation/levels_job.cuh"
 #include "core/warp.cuh"
 
@@ -26,8 +27,9 @@ struct BasePoint {
 
 template <class Unsigned>
 struct BaseShared {
-  Unsigned multiples[kBaseRoom];  /* q, [z][y][x] with rows of tile_x + kBaseRowEnd */
-  Unsigned sums[kBasePieces];     /* of pieces */
+  Unsigned
+      multiples[kBaseRoom];   /* q, [z][y][x] with rows of tile_x + kBaseRowEnd. Halved bases: R */
+  Unsigned sums[kBasePieces]; /* of pieces */
   uint32_t has_none[kBasePieces]; /* bit l: the point of lane l has no lattice value */
   uint32_t has[kBasePieces];      /* bit l: it has one; not for points beyond the tile */
   BridgedRows<SZG_LEVELS_BASE_ROWS> rows;
@@ -113,7 +115,35 @@ struct BaseTile {
   /* The code of a place; 0 if it does not exist. */
   __device__ __forceinline__ Unsigned code_of(uint32_t place) const {
     BasePoint const point = of_place(place);
-    return exists(point) ? at(point) - sum_before(point, job.base_axes) : 0;
+    if (!exists(point)) return 0;
+    if (!job.is_halved) return at(point) - sum_before(point, job.base_axes);
+    Unsigned const rest = at(point) - predict_half(point.x);
+    return (Unsigned)job.unit.divide((typename A::Point)rest);
+  }
+
+  /* The lattice value of a point. unit: the stage's. */
+  __device__ __forceinline__ Unsigned lattice_of(const BasePoint &point, uint32_t unit) const {
+    return job.is_halved ? at(point) : at(point) * unit;
+  }
+
+  /* ---- halved bases ---- */
+
+  __device__ __forceinline__ Unsigned predict_half(uint32_t x) const {
+    return szg_predict_half(job.is_linear, (typename A::Point)1 << A::kLimitBits, shared->multiples,
+                            x, shared->place.tile.x_extent);
+  }
+  /* Lattice values of all points, from coarse to fine: settle(x, prediction). The place is known;
+   * the whole block calls. */
+  template <class Settle>
+  __device__ void settle_halves(Settle settle) const {
+    uint32_t const extent = shared->place.tile.x_extent;
+    if (threadIdx.x == 0) shared->multiples[0] = settle(0, (Unsigned)0);
+    for (uint32_t h = SZG_MOST_HALF; h > 0; h /= 2) {
+      __syncthreads(); /* multiples of 2 h are settled */
+      for (uint32_t x = (2 * threadIdx.x + 1) * h; x < extent; x += 2 * LevelsPolicy::kThreads * h)
+        shared->multiples[x] = settle(x, predict_half(x));
+    }
+    __syncthreads(); /* and so are all points */
   }
 
   /* With levels: stand-ins. The whole block calls. */

@@ -14,6 +14,8 @@
 
 /* ---- costs, in units of 2^-16 bits ---- */
 
+enum { SZG_LEAST_DIFFERENCE = 1 << (SZG_LOG_FRACTION_BITS - 1) }; /* half a bit */
+
 /* What a point costs by its counts. entropy: at best. floor: in a code that gives no symbol less
  * than a bit. 0: nothing was counted. */
 typedef struct szg_probe_cost {
@@ -32,6 +34,13 @@ SZG_HD void szg_probe_sums_add(szg_probe_sums *sums, uint32_t probe_class, uint3
   sums->raw_bits += (uint64_t)count * szg_probe_raw_bits(probe_class);
 }
 
+/* Unless most codes are 0, no code takes less than `least`: a tile frame has a symbol for each, a
+ * levels frame one for two. */
+SZG_HD uint64_t szg_raised_cost(uint64_t cost, uint64_t least, uint64_t total,
+                                uint32_t zero_count) {
+  return cost < least && zero_count < total - zero_count ? least : cost;
+}
+
 /* total is not 0. total_log: its szg_count_log. */
 SZG_HD uint64_t szg_probe_entropy_of(const szg_probe_sums *sums, uint64_t total_log) {
   uint64_t const raw = sums->raw_bits << SZG_LOG_FRACTION_BITS;
@@ -39,13 +48,15 @@ SZG_HD uint64_t szg_probe_entropy_of(const szg_probe_sums *sums, uint64_t total_
 }
 SZG_HD uint64_t szg_probe_floor_of(const szg_probe_sums *sums, uint32_t zero_count) {
   uint64_t const raw = sums->raw_bits << SZG_LOG_FRACTION_BITS;
-  return (szg_huffman_cost(sums->total, sums->logs, zero_count) + raw) / sums->total;
+  uint64_t const cost = (szg_huffman_cost(sums->total, sums->logs, zero_count) + raw) / sums->total;
+  return szg_raised_cost(cost, (uint64_t)1 << SZG_LOG_FRACTION_BITS, sums->total, zero_count);
 }
 
-SZG_HD szg_probe_cost szg_probe_cost_of(const szg_probe_sums *sums, uint32_t zero_count) {
+SZG_HD szg_probe_cost szg_probe_differences_cost(const szg_probe_sums *sums, uint32_t zero_count) {
   szg_probe_cost cost = {0, 0};
   if (sums->total == 0) return cost;
-  cost.entropy = szg_probe_entropy_of(sums, szg_count_log(sums->total));
+  uint64_t const entropy = szg_probe_entropy_of(sums, szg_count_log(sums->total));
+  cost.entropy = szg_raised_cost(entropy, SZG_LEAST_DIFFERENCE, sums->total, zero_count);
   cost.floor = szg_probe_floor_of(sums, zero_count);
   return cost;
 }
@@ -90,6 +101,7 @@ SZG_HD szg_levels_way szg_way(const szg_probe_view *view, uint32_t number) {
   way.fold = view->fold;
   way.base_axes = (1u << axis_count) - 1;
   way.unit_table = 0;
+  way.is_halved = axis_count == 1;
   way.is_linear = place >= szg_ranking_count(axis_count);
   szg_ranking(place % szg_ranking_count(axis_count), way.ranks);
   return way;

@@ -108,14 +108,22 @@ __global__ void __launch_bounds__(LevelsPolicy::kThreads)
   __syncthreads(); /* the place is known */
   BaseTile<A> const base(job, &shared);
   ValueReader<A> const reader = {job, rule, place, values};
-  base.find_multiples(reader);
+  if (job.is_halved)
+    base.settle_halves([&](uint32_t x, Unsigned predicted) {
+      Unsigned code;
+      reader.code(0, 0, x, predicted, &code);
+      return predicted + code * job.unit.size;
+    });
+  else
+    base.find_multiples(reader);
   Unsigned *const tile_codes = codes + (uint64_t)blockIdx.x * SZG_LEVELS_BASE_PLACES;
   for (uint32_t i = threadIdx.x; i < SZG_LEVELS_BASE_PLACES; i += LevelsPolicy::kThreads)
     tile_codes[i] = base.code_of(i);
   if (!grid) return;
   for (uint32_t piece = threadIdx.x / 32; piece < kBasePieces; piece += LevelsPolicy::kWarps) {
     BasePoint const at = base.of_piece(piece, threadIdx.x % 32);
-    if (base.exists(at)) grid[place.point_at(at.z, at.y, at.x)] = base.at(at) * job.unit.size;
+    if (base.exists(at))
+      grid[place.point_at(at.z, at.y, at.x)] = base.lattice_of(at, job.unit.size);
   }
 }
 

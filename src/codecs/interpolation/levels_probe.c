@@ -222,7 +222,8 @@ static void find_costs(way_counts *counts, szg_probe_found *found) {
     for (uint32_t table = 0; table < SZG_PROBE_TABLES; table++)
       found->noisy[table][i] = entropy_of(counts->noisy[table][i]);
     szg_probe_sums const sums = sum_classes(counts->differences[i]);
-    found->differences[i] = szg_probe_cost_of(&sums, counts->differences[i][SZG_PROBE_ZERO]);
+    found->differences[i] =
+        szg_probe_differences_cost(&sums, counts->differences[i][SZG_PROBE_ZERO]);
   }
 }
 

@@ -210,12 +210,14 @@ __device__ void finish_ways(const SecondPass &pass, uint32_t piece, uint32_t way
       blockIdx.z == 0 ? &pass.answer->probes.plain : &pass.answer->probes.folded;
   if (warp < (piece == kDifferences ? 2 : 1) * SZG_PROBE_SETS) {
     const uint32_t *const counts = pass.counts->ways[piece][i];
-    uint32_t const zero_count = is_floor ? __ldcg(&counts[SZG_PROBE_ZERO]) : 0;
+    uint32_t const zero_count = piece == kDifferences ? __ldcg(&counts[SZG_PROBE_ZERO]) : 0;
     szg_probe_sums const sums = sums_of(counts);
     if (threadIdx.x % 32 == 0) {
-      uint64_t const cost = sums.total == 0 ? 0
-                            : is_floor      ? szg_probe_floor_of(&sums, zero_count)
-                                            : szg_probe_entropy_of(&sums, count_log(sums.total));
+      uint64_t cost = sums.total == 0 ? 0
+                      : is_floor      ? szg_probe_floor_of(&sums, zero_count)
+                                      : szg_probe_entropy_of(&sums, count_log(sums.total));
+      if (piece == kDifferences && !is_floor && sums.total > 0)
+        cost = szg_raised_cost(cost, SZG_LEAST_DIFFERENCE, sums.total, zero_count);
       *(piece < kFirstTable    ? &found->scales[piece][i]
         : piece < kDifferences ? &found->noisy[piece - kFirstTable][i]
         : is_floor             ? &found->differences[i].floor

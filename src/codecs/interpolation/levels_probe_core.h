@@ -171,7 +171,7 @@ typedef struct szg_levels_way {
   uint32_t axis_count, level_count;
   uint64_t fold;
   uint32_t base_axes, unit_table;
-  bool is_linear;
+  bool is_halved, is_linear;
   uint8_t ranks[3];
 } szg_levels_way;
 

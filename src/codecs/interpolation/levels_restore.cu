@@ -110,13 +110,19 @@ __global__ void __launch_bounds__(LevelsPolicy::kThreads)
   if (threadIdx.x == 0) shared.place = LevelsPlace(job, blockIdx.x);
   BaseTile<A> const base(job, &shared);
   const Unsigned *const tile_codes = codes + (uint64_t)blockIdx.x * SZG_LEVELS_BASE_PLACES;
-  for (uint32_t i = threadIdx.x; i < SZG_LEVELS_BASE_PLACES; i += LevelsPolicy::kThreads)
-    base.at(base.of_place(i)) = tile_codes[i];
+  if (!job.is_halved)
+    for (uint32_t i = threadIdx.x; i < SZG_LEVELS_BASE_PLACES; i += LevelsPolicy::kThreads)
+      base.at(base.of_place(i)) = tile_codes[i];
   __syncthreads(); /* the codes are there, and the place is known */
-  base.sum_tile();
+  if (job.is_halved)
+    base.settle_halves(
+        [&](uint32_t x, Unsigned predicted) { return predicted + tile_codes[x] * size; });
+  else
+    base.sum_tile();
   for (uint32_t piece = threadIdx.x / 32; piece < kBasePieces; piece += LevelsPolicy::kWarps) {
     BasePoint const at = base.of_piece(piece, threadIdx.x % 32);
-    if (base.exists(at)) writer.store(job, shared.place, at.z, at.y, at.x, base.at(at) * size);
+    if (base.exists(at))
+      writer.store(job, shared.place, at.z, at.y, at.x, base.lattice_of(at, size));
   }
 }
 

@@ -133,7 +133,14 @@ struct SampleGroups {
     if (threadIdx.x == 0) shared->place = place;
     __syncthreads(); /* the place is known */
     BaseTile<A> const base(stage.job, shared);
-    find_multiples(base);
+    if (stage.job.is_halved)
+      base.settle_halves([&](uint32_t x, Unsigned predicted) {
+        Unsigned code;
+        units_of<A>(lattice, stage.job.unit, load(true, 0, 0, x), predicted, &code);
+        return predicted + code * stage.job.unit.size;
+      });
+    else
+      find_multiples(base);
     count([&](uint32_t at) { return base.code_of(at); });
   }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "codecs/interpolation/levels.h"
+#include "codecs/interpolation/levels_halves_core.h"
 #include "codecs/interpolation/levels_lattice.h"
 #include "codecs/interpolation/levels_stencil_core.h"
 #include "container/format.h"
@@ -187,14 +188,20 @@ ROW_FUNCTIONS(64, uint64_t, f32_wide, f64_wide)
 #define SUFFIX 64
 #include "codecs/interpolation/levels_tile.inc"
 
+#define POINT int32_t
 #define UPOINT uint32_t
+#define LIMIT (1 << SZG_LEVELS_LIMIT_BITS)
+#define DIVIDE divide_i32
 #define CODE_ROWS(work) ((work)->codes.u32)
 #define CODE_BASE_ROW code_base_row_32
 #define RESTORE_BASE_ROW restore_base_row_32
 #define SUFFIX 32
 #include "codecs/interpolation/levels_base.inc"
 
+#define POINT int64_t
 #define UPOINT uint64_t
+#define LIMIT ((int64_t)1 << SZG_LEVELS_WIDE_LIMIT_BITS)
+#define DIVIDE divide_i64
 #define CODE_ROWS(work) ((work)->codes.u64)
 #define CODE_BASE_ROW code_base_row_64
 #define RESTORE_BASE_ROW restore_base_row_64
