@@ -8,6 +8,7 @@
 #include "file_names.h"
 #include "in_frames.h"
 #include "job.h"
+#include "options.h"
 #include "output.h"
 #include "series_output.h"
 #include "target.h"
@@ -130,6 +131,43 @@ static int make_in_frames(struct writing *writing) {
   return code;
 }
 
+/* Of the first bytes of a lossless file: what they take with these params. 0: unknown. */
+static size_t bytes_of_beginning(const struct compression *work, int zstd_level, uint64_t count) {
+  szgpu_params params = work->params;
+  szgpu_shape const shape = {.dtype = SZGPU_U8, .ndim = 1, .dims = {count}};
+  size_t most_bytes = 0, archive_bytes = 0;
+  params.zstd_level = zstd_level;
+  if (szgpu_sizes(work->job->ctx, &params, &shape, NULL, &most_bytes) != SZGPU_OK) return 0;
+  struct memory archive = memory_take(most_bytes);
+  if (archive.bytes && szgpu_compress(work->job->ctx, &params, &shape, work->field.values,
+                                      archive.bytes, most_bytes, &archive_bytes) != SZGPU_OK)
+    archive_bytes = 0;
+  memory_give_back(&archive);
+  return archive_bytes;
+}
+
+/* A note, which is no warning: that zstd makes the file smaller, as it does with text and programs,
+ * which are no fields. */
+static void tell_zstd(const struct compression *work) {
+  enum { MOST_TRIED_BYTES = 1 << 20, LEAST_TRIED_BYTES = 4096 };
+  const struct report *const report = &work->job->report;
+  uint64_t const count = work->field.byte_count;
+  if (report->is_quiet || !work->field.values || work->params.mode != SZGPU_MODE_LOSSLESS ||
+      work->params.zstd_level > 0 || work->field.shape.dtype != SZGPU_U8 ||
+      count < LEAST_TRIED_BYTES)
+    return;
+  uint64_t const tried = count < MOST_TRIED_BYTES ? count : MOST_TRIED_BYTES;
+  size_t const without = tried < count ? bytes_of_beginning(work, 0, tried) : work->archive_bytes;
+  size_t const with = bytes_of_beginning(work, DEFAULT_ZSTD_LEVEL, tried);
+  if (with == 0 || with >= without - without / 10) return;
+  fputs("szgpu: note: ", stderr);
+  print_name(stderr, work->name);
+  fprintf(stderr,
+          ": %s %.0f %% smaller with --zstd, as text and programs often are, which are no fields\n",
+          tried < count ? "its first 2^20 bytes become" : "becomes",
+          100 - 100 * (double)with / (double)without);
+}
+
 static int run(struct writing *writing) {
   struct compression *const work = &writing->work;
   const struct job *job = work->job;
@@ -155,6 +193,7 @@ static int run(struct writing *writing) {
   }
   if (code != CODE_OK || report->is_quiet) return code;
   tell_packing(report, work->name, &work->field.dataset, &work->info);
+  tell_zstd(work);
   if (report->is_json)
     print_json(writing);
   else

@@ -16,7 +16,7 @@
 #include "option_names.h"
 #include "values.h"
 
-enum { DEFAULT_ZSTD_LEVEL = 3, MOST_ZSTD_LEVEL = 19 };
+enum { MOST_ZSTD_LEVEL = 19 };
 
 static const struct choice modes[] = {
     {"rel", SZGPU_MODE_REL},     {"abs", SZGPU_MODE_ABS},           {"psnr", SZGPU_MODE_PSNR},

@@ -31,6 +31,8 @@ enum progress_form {
   PROGRESS_NONE
 };
 
+enum { DEFAULT_ZSTD_LEVEL = 3 }; /* of --zstd alone */
+
 struct options {
   enum command command;
   szgpu_params params; /* without fill values */

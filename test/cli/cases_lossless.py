@@ -4,6 +4,7 @@ SPDX-License-Identifier: BSD-3-Clause
 """
 import json
 import os
+import re
 import struct
 
 import numpy as np
@@ -76,6 +77,27 @@ class ThereAndBack(CliTest):
         self.assertEqual(back, content)
         self.assertEqual((listing["dtype"], listing["dims"]), ("u8", [len(content)]))
         self.assertLess(listing["archive_bytes"], len(content))
+
+    def test_zstd_is_named_where_it_makes_a_file_smaller(self):
+        text = b"".join(b"%d bottles of beer on the wall, take one down\n" % i for i in range(40000))
+        numbers = np.arange(9000, dtype="<i4").tobytes()
+        for name, content, options, note in (
+                ("short.txt", text[:100000], (), "becomes "),
+                ("long.txt", text, (), "its first 2^20 bytes become "),
+                ("short.txt", text[:100000], ("--zstd",), None),
+                ("weights.bf16", weights(9000).tobytes(), (), None),
+                ("numbers.i32", numbers, (), None),
+                ("noise.bin", np.random.default_rng(3).bytes(50000), (), None),
+                ("tiny.txt", text[:4000], (), None)):
+            with self.subTest((name, options)):
+                self.write(name, content)
+                result = self.succeed("-z", "-f", "-m", "lossless", *options, name)
+                if note is None:
+                    self.assertEqual(result.err, "")
+                else:
+                    self.assertRegex(result.err, f"^szgpu: note: {name}: {re.escape(note)}\\d+ % smaller "
+                                                 "with --zstd, as text and programs often are, which are "
+                                                 "no fields\n$")
 
     def test_any_file_is_bytes(self):
         for name, content in (("text", b"the quick brown fox\n" * 300), ("a.tar.gz", os.urandom(999)),
