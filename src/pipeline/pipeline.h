@@ -23,7 +23,7 @@ enum {
 };
 static_assert((int)SZG_KEPT_END <= SZG_KEPT_ROOM, "a ctx has so many");
 
-/* ---- what both backends derive from a call's arguments (compress.c) ---- */
+/* ---- what both backends derive from a call's arguments (derive.c) ---- */
 
 /* What decides how much memory the call takes. */
 szg_write_request szg_call_request(const szgpu_ctx *ctx, const szgpu_params *params,
