@@ -27,9 +27,9 @@ struct BasePoint {
 
 template <class Unsigned>
 struct BaseShared {
-  Unsigned
-      multiples[kBaseRoom];   /* q, [z][y][x] with rows of tile_x + kBaseRowEnd. Halved bases: R */
-  Unsigned sums[kBasePieces]; /* of pieces */
+  /* q, or in halved bases R: [z][y][x] with rows of tile_x + kBaseRowEnd. */
+  Unsigned multiples[kBaseRoom];
+  Unsigned sums[kBasePieces];     /* of pieces */
   uint32_t has_none[kBasePieces]; /* bit l: the point of lane l has no lattice value */
   uint32_t has[kBasePieces];      /* bit l: it has one; not for points beyond the tile */
   BridgedRows<SZG_LEVELS_BASE_ROWS> rows;
