@@ -283,16 +283,32 @@ szgpu_info test_inspect(const test_archive *archive) {
   return info;
 }
 
-bool test_has_coded_planes(const test_archive *archive) {
+static bool has_coded_planes(const szgpu_frame_info *frame) {
+  return strcmp(frame->kind, "planes") == 0 && strchr(frame->planes, 'c');
+}
+
+static bool has_halved_base(const szgpu_frame_info *frame) {
+  return strcmp(frame->predictor, "interpolation") == 0 && frame->interpolated_axes == 1;
+}
+
+static bool has_frame(const test_archive *archive, bool (*is_one)(const szgpu_frame_info *)) {
   uint64_t const frame_count = test_inspect(archive).frame_count;
   bool has_any = false;
   for (uint64_t f = 0; f < frame_count && !has_any; f++) {
     szgpu_frame_info frame = SZGPU_FRAME_INFO_DEFAULTS;
     assert_int_equal(szgpu_inspect_frames(archive->bytes, archive->byte_count, f, 1, &frame),
                      SZGPU_OK);
-    has_any = strcmp(frame.kind, "planes") == 0 && strchr(frame.planes, 'c');
+    has_any = is_one(&frame);
   }
   return has_any;
+}
+
+bool test_has_coded_planes(const test_archive *archive) {
+  return has_frame(archive, has_coded_planes);
+}
+
+bool test_has_halved_base(const test_archive *archive) {
+  return has_frame(archive, has_halved_base);
 }
 
 static bool is_fill(const szgpu_info *info, uint64_t bits) {

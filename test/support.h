@@ -92,6 +92,8 @@ szgpu_info test_inspect(const test_archive *archive);
 
 /* Whether a planes frame of the archive has coded planes, which needs format version 7. */
 bool test_has_coded_planes(const test_archive *archive);
+/* Whether some frame is an interpolated line, whose base is halved. */
+bool test_has_halved_base(const test_archive *archive);
 
 /* Asserts that every value is within the bound, in long double, or bit-identical to the original;
  * NaN, infinities and values with the archive's fill pattern must be bit-identical. */
