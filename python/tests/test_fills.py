@@ -186,6 +186,24 @@ def test_no_value_becomes_a_fill_value_among_the_data(format, dtype, own, more):
     assert abs(back.astype("f8") - array).max() <= 50
 
 
+def test_nor_at_random():
+    """Values of the data mean missing, in every mode; the bounds are of the size of the data."""
+    random = np.random.default_rng(5)
+    lossy = 0
+    for number in range(90):
+        array = (swell("f8") * random.choice([1, 0.01])).astype(random.choice(["i2", "f4", "f8"]))
+        fills = [float(value) for value in random.choice(array.reshape(-1), random.integers(1, 4))]
+        mode = ["abs", "rel", "psnr", "pwrel"][number % 4 if array.dtype.kind == "f" else number % 3]
+        bound = {"abs": np.ptp(array) / 20, "rel": 0.05, "psnr": 25.0, "pwrel": 0.1}[mode]
+        own, named = (fills[0], fills[1:]) if random.random() < 0.5 else (0, fills)
+        more = {"predictor": "lorenzo"} if random.random() < 0.3 else {}
+        back, _ = by_zarr(int(random.choice([2, 3])), array, own, **{mode: bound}, fill=named, **more)
+        for fill in fills:
+            assert ((back == fill) == (array == fill)).all(), (number, fills, mode)
+        lossy += (back != array).any()
+    assert lossy > 20
+
+
 def test_nor_one_that_attributes_name():
     array = swell("float32")
     for attributes, missing in (({"missing_value": 100}, 100), ({"_FillValue": 0}, 0)):

@@ -129,9 +129,39 @@ def test_it_comes_back(way, cut, tmp_path):
     assert abs(back.packed - want.packed).max() <= 0.01 + step / 2
     assert back.packed.encoding["dtype"] == np.dtype("int16")
     assert 0 < abs(back.tos - want.tos).max()  # that something was compressed
+    assert step < abs(back.packed - want.packed).max()
     is_valid = abs(want.limited) <= 1
     assert ((abs(back.limited) <= 1) == is_valid).all()
     assert (back.limited.where(~is_valid, 0) == want.limited.where(~is_valid, 0)).all()
+
+
+def test_bounds_are_in_physical_units():
+    dataset = ocean()
+    plan = dataset.szgpu.plan(abs={"packed": 0.01, "tos": 0.01}, rel={"uo": 1e-3})
+    packed = plan["packed"].settings
+    assert 10 * (1 - 1e-15) <= packed["abs"] < 10 and packed["fill"] == [-32767]
+    assert plan["tos"].settings["abs"] == 0.01 and plan["tos"].settings["fill"] == [-9999]
+    assert plan["uo"].settings["rel"] == 1e-3 and "fill" not in plan["uo"].settings
+    dataset.packed.encoding["scale_factor"] = -0.01
+    assert 0.999 < dataset.szgpu.plan(abs={"packed": 0.01})["packed"].settings["abs"] < 1
+    dataset.packed.attrs["valid_range"] = [-1.0, 2.0]  # floats: of unpacked values
+    limited = dataset.szgpu.plan(abs={"packed": 1})["packed"].settings
+    assert limited["valid"] == (-150, 150)
+    dataset.packed.attrs["valid_range"] = np.array([-7, 9], "i2")
+    assert dataset.szgpu.plan(abs={"packed": 1})["packed"].settings["valid"] == (-7, 9)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("attribute", ["_FillValue", "missing_value"])
+def test_no_value_becomes_missing(way, attribute, tmp_path):
+    values = wave(128, 128) * 500
+    values[5:9, 3] = np.nan
+    dataset = xr.Dataset({"t": (("y", "x"), values)})
+    dataset.t.encoding = {"_FillValue": None, attribute: 100.0}
+    write(dataset, way, tmp_path / "a", plan_of(dataset, way, abs=50).encoding)
+    back = read(way, tmp_path / "a").load()
+    assert (np.isnan(back.t) == np.isnan(dataset.t)).all()
+    assert abs(back.t - dataset.t).max() <= 50
 
 
 def test_each_chunk_of_dask_is_an_archive(tmp_path):
@@ -335,7 +365,13 @@ def draw_variable(rng, dims, names):
         values = (values * (100 if dtype[0] in "iu" else 1)).clip(0 if dtype[0] == "u" else None)
         values = values.astype(dtype)
     if rng.random() < 0.4 and dtype != "S1":
-        encoding["_FillValue"] = np.dtype(dtype).type(rng.choice([99, 0, 77]))
+        fill = np.dtype(dtype).type(rng.choice([99, 0, 1, 77]))
+        encoding["_FillValue"] = fill
+        if rng.random() < 0.4:
+            encoding.update(missing_value=fill, _FillValue=None)
+        is_missing = rng.random(shape) < 0.1
+        values = np.where(is_missing, fill if values.dtype.kind in "iu" else np.nan, values)
+        values = values.astype(dtype if "scale_factor" not in encoding else "f8")
     return values, encoding
 
 
@@ -438,7 +474,8 @@ def require_right(name, want, got, verdict):
     if not verdict.is_compressed:
         assert got.values.tobytes() == want.values.tobytes(), name
         return
-    fills = [float(want.attrs[key]) for key in ("_FillValue",) if key in want.attrs]
+    named = [want.attrs.get(key) for key in ("_FillValue", "missing_value")]
+    fills = [float(value) for value in named if value is not None]
     a, b = want.values.astype("f8"), got.values.astype("f8")
     for fill in fills:  # NaN is never equal
         same = (a == fill) == (b == fill)
