@@ -223,7 +223,7 @@ class _Accessor:
 def _default_zarr_format() -> int:
     import zarr
 
-    return int(zarr.config.get("default_zarr_format", 3)) if hasattr(zarr, "config") else 2
+    return int(zarr.config.get("default_zarr_format"))
 
 
 class _Declined(Exception):  # noqa: N818  it is no error unless the variable was named

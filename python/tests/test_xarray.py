@@ -194,6 +194,15 @@ def test_a_store_in_and_a_store_out(first, second, tmp_path):
     assert (xr.open_zarr(tmp_path / "c").tos == back.tos).all()
 
 
+def test_the_format_is_zarrs_default(tmp_path):
+    dataset = ocean()[["tos"]]
+    for zarr_format in (2, 3):
+        with zarr.config.set({"default_zarr_format": zarr_format}):
+            path = tmp_path / str(zarr_format)
+            dataset.to_zarr(path, encoding=dataset.szgpu.encoding(abs=0.01))
+            assert zarr.open_array(path / "tos").metadata.zarr_format == zarr_format
+
+
 def test_a_bound_in_a_file_of_netcdf_is_found(tmp_path):
     dataset = ocean()
     encoding = dataset.szgpu.encoding("h5netcdf", abs=0.01, lossless="uo", keep="limited")
