@@ -30,6 +30,7 @@
 #include "core/environment.h"
 #include "fill_guess.h"
 #include "launcher.h"
+#include "lost.h"
 #include "szgpu.h"
 #include "szgpu_hdf5.h"
 #include "szgpu_series.h"
@@ -162,6 +163,13 @@ void set_fills(request &self, const std::vector<double> &fills) {
   for (size_t i = 1; i < fills.size(); i++) self.params.more_fills[i - 1] = fills[i];
 }
 
+// What is valid: other numbers are kept exactly.
+void set_valid(request &self, double least, double greatest) {
+  self.params.has_valid = 1;
+  self.params.valid_least = least;
+  self.params.valid_greatest = greatest;
+}
+
 // A wrong size would make the library leave the buffer, so it is checked here once more.
 template <typename Buffer>
 void require_field(const request &self, const Buffer &field) {
@@ -280,6 +288,27 @@ class context {
                                   field.nbytes());
     }
     finish(status);
+  }
+
+  // Whether other values of a field are restored as a fill value; both in the memory of the CPU.
+  bool loses(const source_buffer &field, const source_buffer &archive, bool ignores_zero) {
+    szgpu_info info = SZGPU_INFO_DEFAULTS;
+    bool is_found = false;
+    require_contiguous(field);
+    require_contiguous(archive);
+    check(szgpu_inspect(archive.data(), archive.nbytes(), &info));
+    if (info.field_bytes != field.nbytes())
+      throw nb::value_error("the archive is not one of this field");
+    szgpu_status status;
+    begin(nb::none());
+    {
+      unlocked const without_lock;
+      status = chunk_find_lost_but_zero(ctx_, archive.data(), archive.nbytes(), field.data(),
+                                        field.nbytes(), value_bytes(info.shape.dtype),
+                                        ignores_zero, &is_found);
+    }
+    finish(status);
+    return is_found;
   }
 
   // Whether the calls below take such a field, with these params.
@@ -598,6 +627,13 @@ nb::dict inspect(const source_buffer &archive) {
   return dict;
 }
 
+// Whether `loses` needs to look.
+bool may_lose(const source_buffer &archive, bool ignores_zero) {
+  szgpu_info info = SZGPU_INFO_DEFAULTS;
+  check(szgpu_inspect(archive.data(), archive.nbytes(), &info));
+  return chunk_may_lose(&info, ignores_zero);
+}
+
 nb::list inspect_frames(const source_buffer &archive, uint64_t first, uint64_t count) {
   std::vector<szgpu_frame_info> infos(count, szgpu_frame_info SZGPU_FRAME_INFO_DEFAULTS);
   check(szgpu_inspect_frames(archive.data(), archive.nbytes(), first, count, infos.data()));
@@ -693,6 +729,7 @@ NB_MODULE(_core, module) {
           "zstd_level", [](const request &self) { return self.params.zstd_level; },
           [](request &self, int level) { self.params.zstd_level = level; })
       .def("set_fills", &set_fills, nb::arg("fills"))
+      .def("set_valid", &set_valid, nb::arg("least"), nb::arg("greatest"))
       .def("keep_all", [](request &self) { self.params.keep = SZGPU_KEEP_ALL; })
       .def_prop_rw(
           "greatest", [](const request &self) { return self.params.greatest; },
@@ -710,6 +747,7 @@ NB_MODULE(_core, module) {
       .def("decompress", &context::decompress, nb::arg("archive"), nb::arg("field"),
            nb::arg("first_row"), nb::arg("row_count"), nb::arg("level"), nb::arg("region").none(),
            nb::arg("progress").none())
+      .def("loses", &context::loses, nb::arg("field"), nb::arg("archive"), nb::arg("ignores_zero"))
       .def("takes", &context::takes, nb::arg("request"))
       .def("many_bytes", &context::many_bytes, nb::arg("requests"))
       .def("compress_many", &context::compress_many, nb::arg("requests"), nb::arg("fields"),
@@ -741,6 +779,7 @@ NB_MODULE(_core, module) {
       nb::arg("dtype"), nb::arg("value"));
   module.def("fill_warning", &fill_warning, nb::arg("request"), nb::arg("field"),
              nb::arg("archive"));
+  module.def("may_lose", &may_lose, nb::arg("archive"), nb::arg("ignores_zero"));
   module.def("inspect", &inspect, nb::arg("archive"));
   module.def("inspect_frames", &inspect_frames, nb::arg("archive"), nb::arg("first"),
              nb::arg("count"));

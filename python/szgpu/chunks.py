@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, value_types
+from . import _core, arrays, value_types
+from .compressor import compressor_of_thread
 from .settings import Settings
 
 
@@ -142,6 +143,37 @@ def _nearest(dtype: int, fill: float) -> str:
         return repr(fill)
     with np.errstate(over="ignore"):
         return repr(float(np.dtype(name).type(fill)))
+
+
+def archive_of(
+    settings: Settings,
+    values: Any,
+    field_of: Callable[[Any], arrays.Field],
+    fill_value: Any,
+    named: Iterable[Any] = (),
+) -> Any:
+    """Compress a chunk, so that no value of it is missing when it is restored.
+
+    If other values would be restored as a fill value that lies among them, the archive is lossless.
+    A fill value of 0 does not mean missing unless it is named: it is zarr's default.
+
+    Parameters
+    ----------
+    values : the chunk
+    field_of : what sees the chunk as the library does, also a copy of it on the CPU
+    fill_value : the array's own, or None
+    named : what else means missing, besides `settings.fill`
+    """
+    named = tuple(named)
+    field = field_of(values)
+    compressor = compressor_of_thread(1)
+    fills = fills_of(settings, (fill_value, *named), field.dtype)
+    archive = compressor.compress_chunk(field, settings, fills)
+    ignores_zero = 0 not in (*settings.fills, *named)
+    if settings.lossless or not compressor.loses(field_of, values, archive, ignores_zero):
+        return archive
+    lossless = Settings(lossless=True, zstd=settings.zstd)
+    return compressor.compress_chunk(field_of(values), lossless, ())
 
 
 _SAMPLED_VALUES = 512  # of a chunk, at random places

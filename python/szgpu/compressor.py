@@ -122,7 +122,21 @@ class Compressor:
         """
         request = _request(field, settings, fills)
         request.keep_all()
+        if settings.valid is not None:
+            request.set_valid(*settings.valid)
         return self._compress(request, field, None, None)
+
+    def loses(
+        self, field_of: Callable[[Any], arrays.Field], values: Any, archive: Any, ignores_zero: bool
+    ) -> bool:
+        """Whether other values of a chunk are restored as a fill value, and would be missing."""
+        is_on_host = isinstance(archive, bytes)
+        header = archive if is_on_host else _device_header(archive)
+        if not _core.may_lose(header, ignores_zero):
+            return False
+        if not is_on_host:
+            values, archive = arrays.to_host(values), arrays.to_host(archive)
+        return self._host.loses(field_of(values).buffer, archive, ignores_zero)
 
     def decompress_chunk(self, archive: np.ndarray, memory: np.ndarray) -> None:
         """Restore a field into bytes of its size, both in the memory of the CPU."""

@@ -120,6 +120,14 @@ def require_sound_chunks(dataset: Any) -> None:
             )
 
 
+def has_bound(dataset: Any) -> bool:
+    """Whether a dataset of h5py is compressed with a bound by szgpu's filter."""
+    properties = dataset.id.get_create_plist()
+    filters = (properties.get_filter(i) for i in range(properties.get_nfilters()))
+    words = [words for number, _, words, _ in filters if number in _NUMBERS]
+    return any(len(one) > 1 and one[1] != MODES.index("lossless") for one in words)
+
+
 def _require_sound_source(file: Any, source: Any) -> None:
     if source.file_name == ".":
         require_sound_chunks(file[source.dset_name])

@@ -32,7 +32,7 @@ from . import _core, arrays, errors, value_types
 from .arrays import SOURCE_BIG_ENDIAN, SOURCE_FORTRAN
 from .chunks import (
     Chunk,
-    fills_of,
+    archive_of,
     folded,
     note_restored,
     require_unfiltered,
@@ -61,6 +61,8 @@ class Szgpu(Codec):  # type: ignore[misc]
     ----------
     abs, rel, psnr, pwrel, lossless, fill, predictor, zstd
         As in `szgpu.compress`. In zarr the array's fill value is kept exactly, too.
+    valid : pair of float, optional
+        The least and the greatest valid value. Others are kept exactly, and valid ones stay valid.
     """
 
     codec_id = "szgpu"
@@ -76,8 +78,9 @@ class Szgpu(Codec):  # type: ignore[misc]
         fill: Fill = None,
         predictor: str = "auto",
         zstd: int = 0,
+        valid: tuple[float, float] | None = None,
     ) -> None:
-        self.settings = Settings(abs, rel, psnr, lossless, fill, predictor, zstd, pwrel)
+        self.settings = Settings(abs, rel, psnr, lossless, fill, predictor, zstd, pwrel, valid)
 
     @told_of_chunk
     def encode(self, buf: Any, *, chunk: Chunk | None) -> bytes:
@@ -91,8 +94,8 @@ class Szgpu(Codec):  # type: ignore[misc]
         field, note = _field_of_memory(values)
         if field is None:
             return note
-        fills = fills_of(self.settings, [chunk.fill_value] if chunk else (), field.dtype)
-        archive: bytes = compressor_of_thread(1).compress_chunk(field, self.settings, fills)
+        fill_value = chunk.fill_value if chunk else None
+        archive: bytes = archive_of(self.settings, values, lambda _: field, fill_value)
         return archive + note
 
     def _require_bound(self, buf: Any, values: np.ndarray, may_be_filtered: bool) -> None:

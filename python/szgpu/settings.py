@@ -80,6 +80,7 @@ class Settings:
     predictor: str = "auto"
     zstd: int = 0
     pwrel: float | None = None
+    valid: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         with _core.Environment():
@@ -117,6 +118,12 @@ class Settings:
             raise errors.ArgumentError(
                 "fill goes with a bound: lossless=True keeps every value, so leave fill out"
             )
+        if self.valid is not None:
+            self._set("valid", _valid_of(self.valid))
+            if self.lossless or self.pwrel is not None:
+                raise errors.ArgumentError(
+                    f"valid does not go with {self.mode}: use abs, rel or psnr, or leave it out"
+                )
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -150,6 +157,8 @@ class Settings:
         if self.fills:
             kept = [fill if math.isfinite(fill) else str(fill) for fill in self.fills]
             config["fill"] = kept if len(kept) > 1 else kept[0]
+        if self.valid is not None:
+            config["valid"] = [end if math.isfinite(end) else str(end) for end in self.valid]
         return config
 
     @classmethod
@@ -175,15 +184,26 @@ class Settings:
             )
 
 
+def _real_of_json(value: Any, what: str) -> float:
+    return real(float(value) if value in _NOT_FINITE else value, what)
+
+
+def _valid_of(given: Any) -> tuple[float, float]:
+    try:
+        least, greatest = (_real_of_json(value, "valid") for value in given)
+    except ValueError:
+        raise ValueError(f"valid is {given!r}, which is not a pair of numbers") from None
+    if not least <= greatest:
+        raise errors.ArgumentError(f"valid is {given!r}, in which the least is not below the other")
+    return least, greatest
+
+
 def _fill_of(given: Any) -> float | tuple[float, ...] | None:
     """One number, or a tuple of 2 to 4 different ones."""
     if given is None:
         return None
     several = isinstance(given, (list, tuple)) or np.ndim(given) == 1
-    numbers = (
-        real(float(value) if value in _NOT_FINITE else value, "fill")
-        for value in (given if several else [given])
-    )
+    numbers = (_real_of_json(value, "fill") for value in (given if several else [given]))
     values = tuple({repr(number): number for number in numbers}.values())  # 0.0 is not -0.0
     if len(values) > _MOST_FILLS:
         raise errors.ArgumentError(

@@ -36,7 +36,7 @@ from zarr.core.metadata import ArrayV3Metadata
 
 from . import arrays
 from .arrays import SOURCE_BIG_ENDIAN
-from .chunks import fills_of, folded, note_restored, require_unfiltered, warn_of_restored
+from .chunks import archive_of, folded, note_restored, require_unfiltered, warn_of_restored
 from .compressor import compressor_of_thread, shape_of
 from .settings import Fill, Settings
 
@@ -64,6 +64,8 @@ class SzgpuCodec(ArrayBytesCodec):
     fill : float or sequence of float, optional
         Values that are kept exactly, in addition to the array's own fill value and its attributes
         `_FillValue` and `missing_value`.
+    valid : pair of float, optional
+        The least and the greatest valid value. Others are kept exactly, and valid ones stay valid.
     """
 
     is_fixed_size = False
@@ -82,8 +84,9 @@ class SzgpuCodec(ArrayBytesCodec):
         fill: Fill = None,
         predictor: str = "auto",
         zstd: int = 0,
+        valid: tuple[float, float] | None = None,
     ) -> None:
-        settings = Settings(abs, rel, psnr, lossless, fill, predictor, zstd, pwrel)
+        settings = Settings(abs, rel, psnr, lossless, fill, predictor, zstd, pwrel, valid)
         object.__setattr__(self, "settings", settings)
         object.__setattr__(self, "place", None)
 
@@ -143,14 +146,14 @@ class SzgpuCodec(ArrayBytesCodec):
         given = chunk_array.as_ndarray_like()
         values = self._values(given, chunk_spec)
         warn_of_restored(self.settings, values)
-        chunk = arrays.field_of(values, not self.settings.lossless)
-        missing = [chunk_spec.fill_value]
-        if self.place is not None:
-            missing += _missing_values(self.place.attributes[0])
-        fills = fills_of(self.settings, missing, chunk.dtype)
-        if not given.dtype.isnative:
-            chunk = replace(chunk, source=chunk.source | SOURCE_BIG_ENDIAN)
-        archive = compressor_of_thread(1).compress_chunk(chunk, self.settings, fills)
+        order = 0 if given.dtype.isnative else SOURCE_BIG_ENDIAN
+
+        def field_of(values: Any) -> arrays.Field:
+            chunk = arrays.field_of(values, not self.settings.lossless)
+            return replace(chunk, source=chunk.source | order)
+
+        named = _missing_values(self.place.attributes[0]) if self.place is not None else ()
+        archive = archive_of(self.settings, values, field_of, chunk_spec.fill_value, named)
         if isinstance(archive, bytes):
             archive = np.frombuffer(archive, np.uint8)
         return chunk_spec.prototype.buffer.from_array_like(archive)

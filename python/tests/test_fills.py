@@ -143,3 +143,123 @@ def test_flushed_denormals_do_not_show():
         flushed = [call() for call in calls]
     for place, (one, other) in enumerate(zip(plain, flushed, strict=True)):
         assert repr(one) == repr(other), place
+
+
+# ---- values that would become missing ----
+
+
+def stored_size(store):
+    return sum(len(value) for name, value in store.items() if not name.endswith("zarr.json"))
+
+
+def by_zarr(format, array, own, attributes=None, **more):
+    """Give what comes back, and the size of the chunks."""
+    store = zarr.storage.MemoryStore()
+    how = {"compressors": Szgpu(**more)} if format == 2 else {
+        "serializer": SzgpuCodec(**more), "compressors": None}
+    made = zarr.create_array(
+        store, shape=array.shape, dtype=array.dtype, chunks=(64, 64), zarr_format=format,
+        fill_value=own, attributes=attributes or {}, **how,
+    )
+    made[...] = array
+    return zarr.open_array(store)[...], stored_size(store._store_dict)
+
+
+def swell(dtype):
+    y, x = np.indices((128, 128))
+    waves = 900 * np.sin(x / 19) * np.cos(y / 23) + 3 * np.sin(x * y)
+    return np.rint(waves).astype(dtype)
+
+
+@pytest.mark.parametrize("format", [2, 3])
+@pytest.mark.parametrize("dtype", ["int16", "float32", ">f8"])
+@pytest.mark.parametrize(
+    ("own", "more"),
+    [(100, {}), (0, {"fill": 0}), (7, {"fill": [100, 20]}), (0, {"predictor": "lorenzo", "fill": 0})],
+)
+def test_no_value_becomes_a_fill_value_among_the_data(format, dtype, own, more):
+    """Restored values within the bound of 100 were 100 itself, and so were missing."""
+    array = swell(dtype)
+    back, _ = by_zarr(format, array, own, abs=50, **more)
+    for fill in {own, *np.atleast_1d(more.get("fill", own))}:
+        assert ((back == fill) == (array == fill)).all()
+    assert abs(back.astype("f8") - array).max() <= 50
+
+
+def test_nor_at_random():
+    """Values of the data mean missing, in every mode; the bounds are of the size of the data."""
+    random = np.random.default_rng(5)
+    lossy = 0
+    for number in range(90):
+        array = (swell("f8") * random.choice([1, 0.01])).astype(random.choice(["i2", "f4", "f8"]))
+        fills = [float(value) for value in random.choice(array.reshape(-1), random.integers(1, 4))]
+        mode = ["abs", "rel", "psnr", "pwrel"][number % 4 if array.dtype.kind == "f" else number % 3]
+        bound = {"abs": np.ptp(array) / 20, "rel": 0.05, "psnr": 25.0, "pwrel": 0.1}[mode]
+        own, named = (fills[0], fills[1:]) if random.random() < 0.5 else (0, fills)
+        more = {"predictor": "lorenzo"} if random.random() < 0.3 else {}
+        back, _ = by_zarr(int(random.choice([2, 3])), array, own, **{mode: bound}, fill=named, **more)
+        for fill in fills:
+            assert ((back == fill) == (array == fill)).all(), (number, fills, mode)
+        lossy += (back != array).any()
+    assert lossy > 20
+
+
+def test_nor_one_that_attributes_name():
+    array = swell("float32")
+    for attributes, missing in (({"missing_value": 100}, 100), ({"_FillValue": 0}, 0)):
+        back, _ = by_zarr(3, array, 0, attributes, abs=50)
+        assert ((back == missing) == (array == missing)).all()
+
+
+def test_nor_a_negative_zero():
+    array = swell("float32") / 10
+    array[3] = -0.0
+    back, _ = by_zarr(3, array, 0, abs=5, fill=-0.0)
+    assert ((back == 0) == (array == 0)).all()
+
+
+@pytest.mark.parametrize("format", [2, 3])
+@pytest.mark.parametrize("dtype", ["int16", "float32"])
+def test_zarrs_default_fill_value_makes_nothing_lossless(format, dtype):
+    array = swell(dtype)
+    back, size = by_zarr(format, array, 0, abs=50)
+    _, lossless = by_zarr(format, array, 0, lossless=True)
+    assert size < lossless / 4
+    is_fill = (array == 0) & ~np.signbit(array)
+    assert (back[is_fill] == 0).all()  # kept exactly all the same
+
+
+@pytest.mark.parametrize("format", [2, 3])
+@pytest.mark.parametrize("bound", [{"abs": 50}, {"rel": 0.03}, {"psnr": 30}])
+def test_valid_values_stay_valid_and_others_exact(format, bound):
+    array = swell("float32")
+    is_valid = (array >= -500) & (array <= 500)
+    back, _ = by_zarr(format, array, None if format == 2 else 0, valid=(-500, 500), **bound)
+    assert (back[~is_valid] == array[~is_valid]).all()
+    assert (abs(back[is_valid]) <= 500).all()
+    assert (back != array).any()
+
+
+def test_valid_values_are_stated_in_the_store():
+    codec = SzgpuCodec(abs=1, valid=(0, np.inf))
+    assert codec.to_dict()["configuration"] == {"abs": 1.0, "valid": [0.0, "inf"]}
+    assert SzgpuCodec.from_dict(codec.to_dict()) == codec
+    assert Szgpu.from_config(Szgpu(abs=1, valid=(0, np.inf)).get_config()).settings.valid == (0, np.inf)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "sentence"),
+    [
+        ({"abs": 1, "valid": (5, 0)}, ValueError, "least is not below"),
+        ({"abs": 1, "valid": (0, float("nan"))}, ValueError, "least is not below"),
+        ({"abs": 1, "valid": (0,)}, ValueError, "not a pair"),
+        ({"abs": 1, "valid": 3}, TypeError, "iterable"),
+        ({"abs": 1, "valid": ("a", 3)}, TypeError, "not a number"),
+        ({"lossless": True, "valid": (0, 1)}, ValueError, "does not go with lossless"),
+        ({"pwrel": 0.1, "valid": (0, 1)}, ValueError, "does not go with pwrel"),
+    ],
+)
+def test_valid_values_that_are_none(settings, error, sentence):
+    for codec in (SzgpuCodec, Szgpu):
+        with pytest.raises(error, match=sentence):
+            codec(**settings)
