@@ -226,13 +226,15 @@ static int copy_group(struct copy *copy, const char *path, hid_t link_properties
   return code;
 }
 
-static hid_t create_dataset(const struct copy *copy, const char *path, hid_t dataset, hid_t type,
+static hid_t create_dataset(const struct copy *copy, size_t index, hid_t dataset, hid_t type,
                             hid_t link_properties) {
+  const char *const path = copy->tree->objects[index].path;
   hid_t const properties = hdf5_properties_of(dataset), space = H5Dget_space(dataset);
   hid_t const out_type = copy_map_type(copy, type);
   hid_t made = H5I_INVALID_HID;
   if (H5Pget_layout(properties) == H5D_CHUNKED) /* else HDF5 might write chunks at once */
     H5Pset_alloc_time(properties, H5D_ALLOC_TIME_INCR);
+  copy->prepare(copy, index, dataset, properties);
   if (hdf5_stand_in_for_filters(properties))
     made = H5Dcreate2(copy->out, path, out_type, space, link_properties, properties, H5P_DEFAULT);
   H5Tclose(out_type);
@@ -258,7 +260,7 @@ static int copy_dataset(struct copy *copy, size_t index, hid_t link_properties) 
   hid_t const dataset = H5Dopen2(copy->in, path, H5P_DEFAULT);
   if (dataset < 0) return copy_fail_to_read(copy, path);
   hid_t const type = H5Dget_type(dataset);
-  hid_t const made = create_dataset(copy, path, dataset, type, link_properties);
+  hid_t const made = create_dataset(copy, index, dataset, type, link_properties);
   if (made < 0)
     code = copy_fail_to_write(copy, path);
   else if (copy_type_has_places(type))

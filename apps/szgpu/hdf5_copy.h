@@ -22,10 +22,12 @@ struct copy {
   /* Makes the dataset tree->objects[index] if it is not copied as it is; by create_dataset of
    * copy_dataset. Returns an exit code; *is_made: it was not for copy_tree to do. */
   int (*make)(struct copy *copy, size_t index, hid_t link_properties, bool *is_made);
+  /* Changes the properties of the dataset tree->objects[index], which is copied as it is. */
+  void (*prepare)(const struct copy *copy, size_t index, hid_t dataset, hid_t properties);
   /* Writes the attribute in place of copy_tree, if it answers true; may be NULL. */
   bool (*replace)(struct copy *copy, size_t index, hid_t out_object, const char *attribute,
                   int *code);
-  void *user; /* of the two */
+  void *user; /* of these */
   char
       *types; /* the group that has committed types while others are copied; NULL: there are none */
   struct copy_reference *references;

@@ -3,6 +3,8 @@
  */
 #include "hdf5_pack.h"
 
+#include "hdf5_attributes.h"
+#include "hdf5_netcdf.h"
 #include "hdf5_words.h"
 #include "values.h"
 
@@ -131,7 +133,6 @@ static int find_missing(struct squeeze *squeeze, struct squeeze_work *work,
 static size_t make_words(const struct squeeze_work *work, const struct bound *stored,
                          const szgpu_params *asked, hid_t properties,
                          unsigned words[SZGPU_H5_MOST_WORDS]) {
-  static const char own_origin[] = "HDF5's fill value";
   const struct plan_variable *const variable = work->variable;
   bool const is_lossless = stored->mode == SZGPU_MODE_LOSSLESS;
   uint64_t dims[H5S_MAX_RANK];
@@ -143,7 +144,7 @@ static size_t make_words(const struct squeeze_work *work, const struct bound *st
   if (asked->layout == SZGPU_LAYOUT_LINEAR) *options |= SZGPU_H5_LINEAR;
   if (!is_lossless) *options |= szgpu_h5_predictor_bits(asked->predictor) | SZGPU_H5_NAMED;
   for (int i = 0; i < work->fills.count && !is_lossless; i++)
-    if (strcmp(work->fills.origins[i], own_origin) != 0)
+    if (strcmp(work->fills.origins[i], HDF5_OWN_FILL) != 0)
       szgpu_h5_add_fill(words, work->fills.values[i]);
   bool const has_own = H5Pfill_value_defined(properties, &defined) >= 0 &&
                        defined == H5D_FILL_VALUE_USER_DEFINED &&
@@ -180,11 +181,17 @@ static int begin(struct squeeze *squeeze, hid_t dataset, struct plan_variable *v
                         plan_name_of(squeeze->name, variable->path).text, "%s", why.text);
 }
 
+static hid_t properties_with_fill(const struct squeeze_work *work) {
+  hid_t const dataset = work->source.dataset, properties = hdf5_properties_of(dataset);
+  if (work->variable->lacks_fill) netcdf_give_fill(dataset, properties);
+  return properties;
+}
+
 /* The properties of the new dataset: those of the old one, but for chunks and filters. */
 static hid_t make_properties(const struct squeeze_work *work, const struct bound *stored,
                              const szgpu_params *asked) {
   unsigned words[SZGPU_H5_MOST_WORDS];
-  hid_t const properties = hdf5_properties_of(work->source.dataset);
+  hid_t const properties = properties_with_fill(work);
   size_t const count = make_words(work, stored, asked, properties, words);
   H5Premove_filter(properties, H5Z_FILTER_ALL);
   bool const is_made =
@@ -256,7 +263,7 @@ int pack_estimate(hid_t in, struct squeeze *squeeze, struct plan_variable *varia
   bool const is_possible = variable->is_compressed;
   if (code == CODE_OK && is_possible) code = find_bound(squeeze, &work, variable, &stored);
   if (code == CODE_OK && is_possible) {
-    hid_t const properties = H5Dget_create_plist(dataset);
+    hid_t const properties = properties_with_fill(&work);
     size_t const count =
         make_words(&work, &stored, &squeeze->job->options->params, properties, words);
     const char *const fault = take_words(&work, words, count);

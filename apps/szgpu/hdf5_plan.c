@@ -11,6 +11,7 @@
 #include "hdf5_failure.h"
 #include "hdf5_filters.h"
 #include "hdf5_names.h"
+#include "hdf5_netcdf.h"
 #include "hdf5_roles.h"
 #include "hdf5_text.h"
 #include "hdf5_virtual.h"
@@ -219,7 +220,11 @@ static int check_bound(const struct planning *planning, struct plan_variable *va
 static int plan_variable(const struct planning *planning, hid_t dataset,
                          struct plan_variable *variable) {
   bool is_asked, is_rule;
+  double fill;
   plan_read_dataset(dataset, variable);
+  variable->lacks_fill = planning->rules->is_classic && netcdf_lacks_fill(dataset, &fill);
+  if (variable->lacks_fill && variable->is_number)
+    fills_add(&variable->about.fills, fill, HDF5_OWN_FILL);
   int code = find_bound(planning, dataset, variable, &is_asked, &is_rule);
   if (code != CODE_OK || variable->bound.is_kept) return code;
   code = check_storage(planning, dataset, variable, is_asked);

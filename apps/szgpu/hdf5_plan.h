@@ -19,6 +19,7 @@ struct plan_variable {
   struct bound bound;       /* as it was asked for; only if it is compressed */
   double absolute_bound;    /* what holds in the unit of the variable; 0: of each value, or none */
   struct dataset about;     /* its ids are closed */
+  bool lacks_fill;          /* netcdf_give_fill gives it one */
   szgpu_dtype dtype;        /* of the stored values; only if is_number */
   bool is_number;
   int rank;
@@ -39,6 +40,7 @@ struct plan_rules {
   bool has_rest;
   struct bound rest; /* of -m and -e */
   hid_t like;        /* a file; < 0: none */
+  bool is_classic;   /* the file was made by nccopy, of one of classic netCDF */
 };
 
 /* Returns an exit code, and prints a sentence about the file `name` if it is not CODE_OK. */

@@ -4,6 +4,7 @@
 #define _DEFAULT_SOURCE
 #include "hdf5_repack.h"
 
+#include "hdf5_netcdf.h"
 #include "hdf5_pack.h"
 #include "hdf5_reading.h"
 #include "hdf5_record.h"
@@ -18,7 +19,8 @@
 
 struct repack {
   const struct job *job;
-  const char *name; /* of the file that is read */
+  const char *name; /* of the file that is read, for messages */
+  const struct repack_files *files;
   hid_t in, like;
   struct tree tree;
   struct plan plan;
@@ -26,8 +28,8 @@ struct repack {
   struct record record;
 };
 
-static int open_file(const struct report *report, const char *name, hid_t *file) {
-  *file = H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
+static int open_file(const struct report *report, const char *name, const char *path, hid_t *file) {
+  *file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
   if (*file >= 0) return CODE_OK;
   int const error_number = hdf5_last_errno();
   if (error_number && error_number != EAGAIN)
@@ -48,9 +50,10 @@ static int make_plan(struct repack *repack, struct bounds *bounds) {
   struct plan_rules rules = {.bounds = bounds,
                              .has_rest = has_rest,
                              .rest = {.mode = mode, .value = options->params.bound},
-                             .like = H5I_INVALID_HID};
+                             .like = H5I_INVALID_HID,
+                             .is_classic = repack->files->is_classic};
   int code = CODE_OK;
-  if (options->like) code = open_file(report, options->like, &repack->like);
+  if (options->like) code = open_file(report, options->like, options->like, &repack->like);
   rules.like = repack->like;
   if (code == CODE_OK) code = tree_read(report, repack->name, repack->in, &repack->tree);
   if (code == CODE_OK)
@@ -75,6 +78,11 @@ static int make(struct copy *copy, size_t index, hid_t link_properties, bool *is
   return pack_dataset(copy, &repack->squeeze, variable, link_properties, is_made);
 }
 
+static void prepare(const struct copy *copy, size_t index, hid_t dataset, hid_t properties) {
+  const struct repack *const repack = copy->user;
+  if (find_variable(&repack->plan, index)->lacks_fill) netcdf_give_fill(dataset, properties);
+}
+
 static bool replace(struct copy *copy, size_t index, hid_t out_object, const char *attribute,
                     int *code) {
   const struct repack *const repack = copy->user;
@@ -90,7 +98,8 @@ static int estimate_all(struct repack *repack) {
 }
 
 /* What stands before HDF5's part of a file belongs to other programs. */
-static int copy_user_block(const struct repack *repack, const char *out_path) {
+static int copy_user_block(const struct repack *repack) {
+  const char *const out_path = repack->files->out;
   const struct report *const report = &repack->job->report;
   unsigned char bytes[4096]; /* the sizes of blocks are powers of two, of 512 at least */
   hsize_t left = 0;
@@ -98,7 +107,7 @@ static int copy_user_block(const struct repack *repack, const char *out_path) {
   H5Pget_userblock(properties, &left);
   H5Pclose(properties);
   if (left == 0) return CODE_OK;
-  FILE *const from = fopen(repack->name, "rb"), *const to = fopen(out_path, "r+b");
+  FILE *const from = fopen(repack->files->in, "rb"), *const to = fopen(out_path, "r+b");
   bool is_read = from != NULL, is_written = to != NULL;
   while (left > 0 && is_read && is_written) {
     size_t const part = left < sizeof bytes ? (size_t)left : sizeof bytes;
@@ -114,7 +123,7 @@ static int copy_user_block(const struct repack *repack, const char *out_path) {
   return report_errno(report, repack->job->options->output, "written", errno);
 }
 
-static int copy_all(struct repack *repack, const char *out_path) {
+static int copy_all(struct repack *repack) {
   const struct options *const options = repack->job->options;
   struct copy copy = {.report = &repack->job->report,
                       .name = repack->name,
@@ -122,17 +131,18 @@ static int copy_all(struct repack *repack, const char *out_path) {
                       .in = repack->in,
                       .tree = &repack->tree,
                       .make = make,
+                      .prepare = prepare,
                       .replace = replace,
                       .user = repack};
   record_begin(repack->in, options->command_line, &repack->plan, &repack->record);
-  copy.out = copy_create_file(repack->in, out_path);
+  copy.out = copy_create_file(repack->in, repack->files->out);
   int code = copy.out >= 0 ? CODE_OK : copy_fail_to_write(&copy, "created");
   if (code == CODE_OK) code = copy_tree(&copy);
   if (code == CODE_OK) code = record_end(&copy, &repack->record, &repack->plan);
   bool const is_closed = copy.out < 0 || H5Fclose(copy.out) >= 0;
   if (!is_closed && code == CODE_OK) code = copy_fail_to_write(&copy, "closed");
   copy_free(&copy);
-  return code == CODE_OK ? copy_user_block(repack, out_path) : code;
+  return code == CODE_OK ? copy_user_block(repack) : code;
 }
 
 static void sum_up(const struct plan *plan, struct repack_total *total) {
@@ -146,7 +156,7 @@ static void sum_up(const struct plan *plan, struct repack_total *total) {
   }
 }
 
-static int run(struct repack *repack, const char *out_path) {
+static int run(struct repack *repack) {
   const struct job *const job = repack->job;
   bool const is_dry = job->options->is_dry;
   int code = squeeze_open(job, repack->name, &repack->squeeze);
@@ -158,7 +168,7 @@ static int run(struct repack *repack, const char *out_path) {
                           "cannot be written: HDF5 takes no filter; please report this");
   progress_begin(job->progress, &job->report, is_dry ? "estimating" : "compressing", repack->name,
                  repack->squeeze.total_bytes);
-  if (code == CODE_OK) code = is_dry ? estimate_all(repack) : copy_all(repack, out_path);
+  if (code == CODE_OK) code = is_dry ? estimate_all(repack) : copy_all(repack);
   progress_end(job->progress);
   squeeze_close(&repack->squeeze);
   return code;
@@ -233,7 +243,7 @@ int hdf5_list(const struct job *job) {
   struct repack repack = {
       .job = job, .name = job->report.file, .in = H5I_INVALID_HID, .like = H5I_INVALID_HID};
   hdf5_silence();
-  int code = open_file(&job->report, repack.name, &repack.in);
+  int code = open_file(&job->report, repack.name, repack.name, &repack.in);
   if (code == CODE_OK) code = tree_read(&job->report, repack.name, repack.in, &repack.tree);
   if (code == CODE_OK) code = list_all(&repack);
   close_all(&repack);
@@ -242,16 +252,19 @@ int hdf5_list(const struct job *job) {
 
 /* ---- --repack ---- */
 
-int hdf5_repack(const struct job *job, const char *out_path, struct bounds *bounds,
+int hdf5_repack(const struct job *job, const struct repack_files *files, struct bounds *bounds,
                 const struct repack_end *end, struct json *json, struct repack_total *total) {
   const struct options *const options = job->options;
-  struct repack repack = {
-      .job = job, .name = job->report.file, .in = H5I_INVALID_HID, .like = H5I_INVALID_HID};
+  struct repack repack = {.job = job,
+                          .name = job->report.file,
+                          .files = files,
+                          .in = H5I_INVALID_HID,
+                          .like = H5I_INVALID_HID};
   H5dont_atexit(); /* a file that could not be written is still open then, and HDF5 would crash */
   hdf5_silence();
-  int code = open_file(&job->report, repack.name, &repack.in);
+  int code = open_file(&job->report, repack.name, files->in, &repack.in);
   if (code == CODE_OK) code = make_plan(&repack, bounds);
-  if (code == CODE_OK) code = run(&repack, out_path);
+  if (code == CODE_OK) code = run(&repack);
   if (code == CODE_OK) code = end->finish(end->user);
   sum_up(&repack.plan, total);
   bool const is_told = code == CODE_OK && !options->is_quiet;

@@ -1,23 +1,28 @@
-/* repack.c - szgpu --repack: a file of HDF5 or netCDF-4 whose fields are compressed in it.
+/* repack.c - szgpu --repack: a file of HDF5 or netCDF whose fields are compressed in it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _DEFAULT_SOURCE
 #include "archive.h"
+#include "classic.h"
 #include "dataset.h"
+#include "hdf5_dataset.h"
 #include "hdf5_repack.h"
 #include "input.h"
 #include "job.h"
+#include "links.h"
 #include "output.h"
 #include "text.h"
 #include "warnings.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct repacking {
   const struct job *job;
   struct input input;
-  struct output output;
+  bool is_classic;
+  struct output output, copy; /* copy: of a classic file, as netCDF-4 */
   struct bounds bounds;
   struct warnings warnings;
   struct repack_total total;
@@ -41,17 +46,16 @@ static int check_input(struct repacking *work) {
                           "is not a file, which HDF5 needs; save it as one first");
   if (work->input.status.st_size == 0)
     return report_failure(report, CODE_USAGE, name,
-                          "is empty, not a file of HDF5 or netCDF-4; check the name");
+                          "is empty, not a file of HDF5 or netCDF; check the name");
   int const code = input_load_head(report, &work->input, want_head, NULL);
   if (code != CODE_OK) return code;
   enum container const container = container_of_bytes(work->input.bytes, work->input.byte_count);
   bool const is_short = (uint64_t)work->input.status.st_size <= HEAD_BYTES;
-  if (container == CONTAINER_NETCDF)
-    return report_failure(report, CODE_USAGE, name,
-                          "is a netCDF file in the classic format; convert it with nccopy -k nc4");
+  work->is_classic = container == CONTAINER_NETCDF && hdf5_is_there();
+  if (work->is_classic) return classic_check(report, &work->input);
   if (container == CONTAINER_NONE && is_short)
     return report_failure(report, CODE_USAGE, name,
-                          "is not a file of HDF5 or netCDF-4; use szgpu -z for other files");
+                          "is not a file of HDF5 or netCDF; use szgpu -z for other files");
   return CODE_OK;
 }
 
@@ -65,6 +69,22 @@ static int open_output(struct repacking *work) {
   if (code != CODE_OK || output_is_file(&work->output)) return code;
   return report_failure(report, CODE_USAGE, options->output,
                         "is not a file, which HDF5 needs; name a file");
+}
+
+/* Beside the output; of what is not written, in TMPDIR or /tmp. */
+static int convert(struct repacking *work) {
+  const struct report *const report = &work->job->report;
+  char path[MOST_PATH_BYTES];
+  const char *beside = work->output.target;
+  if (!work->is_classic) return CODE_OK;
+  if (!beside) {
+    const char *const given = getenv("TMPDIR"), *const slash = strrchr(work->input.name, '/');
+    snprintf(path, sizeof path, "%s/%s", given && *given ? given : "/tmp",
+             slash ? slash + 1 : work->input.name);
+    beside = path;
+  }
+  int const code = output_open_beside(report, beside, &work->copy);
+  return code == CODE_OK ? classic_convert(report, &work->input, &work->copy) : code;
 }
 
 static double ratio_of(uint64_t before, uint64_t after) {
@@ -133,9 +153,13 @@ static int run(struct repacking *work) {
     code = warn_of_bound(report, work->input.name, &options->params, &work->warnings);
   if (code == CODE_OK) code = open_output(work);
   double const start = seconds_now();
+  if (code == CODE_OK) code = convert(work);
   struct repack_end const end = {finish_file, work};
-  if (code == CODE_OK)
-    code = hdf5_repack(job, work->output.temporary, &work->bounds, &end, &json, &work->total);
+  struct repack_files const files = {
+      .in = work->is_classic ? work->copy.temporary : work->input.name,
+      .is_classic = work->is_classic,
+      .out = work->output.temporary};
+  if (code == CODE_OK) code = hdf5_repack(job, &files, &work->bounds, &end, &json, &work->total);
   work->seconds = seconds_now() - start;
   if (code != CODE_OK || report->is_quiet) return code;
   if (report->is_json)
@@ -149,10 +173,12 @@ int repack_file(const struct job *job) {
   struct repacking work = {.job = job,
                            .input = INPUT_NONE,
                            .output = OUTPUT_NONE,
+                           .copy = OUTPUT_NONE,
                            .bounds = job->options->bounds, /* this is the only file */
                            .warnings = {.count = 0}};
   int const code = run(&work);
   output_close(&work.output);
+  output_close(&work.copy);
   input_close(&work.input);
   bounds_free(&work.bounds);
   free(job->options->command_line);

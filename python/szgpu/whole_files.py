@@ -33,7 +33,7 @@ def repack(
     overwrite: bool = False,
     dry_run: bool = False,
 ) -> dict[str, Any]:
-    """Copy a netCDF-4 or HDF5 file and compress its fields; everything else is kept.
+    """Copy a netCDF or HDF5 file and compress its fields; everything else is kept.
 
     docs/netcdf.md says which datasets are compressed and what the new file records. At most one of
     `abs`, `rel`, `psnr`, `pwrel` and `lossless` is for the fields that no rule is for; without one,
@@ -43,7 +43,7 @@ def repack(
     ----------
     source, target : path
         The file to read, and the one to write, which must not exist. `target` may be left out with
-        `dry_run`.
+        `dry_run`. A file of classic netCDF needs the program nccopy.
     abs, rel, psnr, pwrel, lossless
         The bound, as in `compress`. Here, rel and psnr mean the range of each variable.
     variables : mapping, optional
