@@ -38,6 +38,7 @@ ORDER = (
     ("src/pipeline",),  # the order of things; names no kind
     ("src/szgpu.c", "src/szgpu_async.c", "src/szgpu_stream.c"),  # the public functions
     ("src/series",),  # archives one after the other in a file; the public functions on them
+    ("apps/chunks",),  # what the HDF5 filter and the command do with chunks
     ("apps/szgpu", "apps/hdf5"),
     ("apps/hdf5/parallel",),  # a program with the filter's settings
 )

@@ -16,6 +16,7 @@
 
 #include "chunk_values.h"
 #include "gpus.h"
+#include "../chunks/lost.h"
 
 /* The figures that decide for or against a GPU: bytes per microsecond of one CPU thread and of a
  * GPU with its transfers, the fixed cost of a call there, and the cost of starting CUDA.
@@ -154,68 +155,17 @@ static szgpu_status compress_there(warm_codec *codec, const szgpu_params *params
   return szgpu_compress(codec->ctx, params, shape, field, codec->room, capacity, archive_bytes);
 }
 
-/* Integers in the order of the doubles; those of NaNs lie beyond those of numbers. To compare the
- * doubles may set the caller's flags, and depends on how it treats denormals. */
-static int64_t order_of(double x) {
-  int64_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  return bits < 0 ? INT64_MIN - bits : bits; /* zeros are equal */
-}
-
-static bool is_among_values(const szgpu_info *info, double fill) {
-  int64_t const place = order_of(fill);
-  return !info->has_limits || (place >= order_of(info->least) && place <= order_of(info->greatest));
-}
-
-/* How many values have these bits. */
-static size_t count_bits(const uint8_t *values, size_t value_count, size_t width, uint64_t bits) {
-  size_t count = 0;
-  for (size_t i = 0; i < value_count; i++) {
-    uint64_t own = 0;
-    memcpy(&own, values + i * width, width); /* little-endian, as everything here */
-    count += own == bits;
-  }
-  return count;
-}
-
-/* *loses: other values are restored as a fill value that lies among them, and would be missing.
- * Fill values themselves come back, so it suffices to count. */
-static szgpu_status find_lost(warm_codec *codec, const szgpu_shape *shape, const void *field,
-                              size_t archive_bytes, bool *loses) {
-  szgpu_info info = {.struct_bytes = sizeof info};
-  szgpu_status status = szgpu_inspect(codec->room, archive_bytes, &info);
-  *loses = false;
-  if (status || !info.has_fill) return status;
-  bool among = is_among_values(&info, info.fill);
-  for (uint32_t f = 0; f < info.more_fill_count; f++)
-    among |= is_among_values(&info, info.more_fills[f]);
-  if (!among) return SZGPU_OK;
-  size_t const field_bytes = chunk_field_bytes(shape), width = value_bytes(shape->dtype);
-  size_t const value_count = field_bytes / width;
-  uint8_t *const restored = malloc(field_bytes);
-  if (!restored) return SZGPU_OUT_OF_MEMORY;
-  status = szgpu_decompress(codec->ctx, codec->room, archive_bytes, restored, field_bytes);
-  for (uint32_t f = 0; !status && f <= info.more_fill_count; f++) {
-    uint64_t const bits = f == 0 ? info.fill_bits : info.more_fill_bits[f - 1];
-    *loses |= count_bits(restored, value_count, width, bits) !=
-              count_bits(field, value_count, width, bits);
-  }
-  free(restored);
-  return status;
-}
-
-/* The same; losslessly, if values would be lost. */
+/* Losslessly, if values would become missing ones. */
 static szgpu_status compress_safely(warm_codec *codec, const szgpu_params *params,
                                     const szgpu_shape *shape, const void *field,
                                     size_t *archive_bytes) {
   bool loses = false;
   szgpu_status status = compress_there(codec, params, shape, field, archive_bytes);
-  if (!status) status = find_lost(codec, shape, field, *archive_bytes, &loses);
+  if (!status)
+    status = chunk_find_lost(codec->ctx, codec->room, *archive_bytes, field,
+                             chunk_field_bytes(shape), value_bytes(shape->dtype), &loses);
   if (status || !loses) return status;
-  szgpu_params lossless = SZGPU_PARAMS_DEFAULTS;
-  lossless.mode = SZGPU_MODE_LOSSLESS;
-  lossless.layout = params->layout;
-  lossless.zstd_level = params->zstd_level;
+  szgpu_params const lossless = chunk_lossless_params(params);
   return compress_there(codec, &lossless, shape, field, archive_bytes);
 }
 

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "hdf5_squeeze.h"
 
+#include "../chunks/lost.h"
 #include "field.h"
 #include "hdf5_range.h"
 #include "launcher.h"
@@ -45,16 +46,28 @@ struct squeezer {
 
 /* ---- in all threads ---- */
 
+static szgpu_status compress_once(const struct squeeze_work *work, szgpu_ctx *ctx,
+                                  const szgpu_params *params, struct slot *slot) {
+  return szgpu_compress(ctx, params, &work->shape, slot->box.values, slot->room.bytes,
+                        slot->room.byte_count, &slot->archive_bytes);
+}
+
 /* The filter keeps values that were restored before where they are, in case that a part of a chunk
  * is written later. That takes as long as the rest, and is for those that are likely to be. */
 static szgpu_status compress(const struct squeeze_work *work, szgpu_ctx *ctx, struct slot *slot) {
   uint64_t const value_count = slot->box.value_count;
   size_t const chunk_bytes = (size_t)value_count * work->source.value_bytes;
   szgpu_params params = work->params;
+  bool loses = false;
   if (!(work->may_grow && slot->box.is_cut)) params.keep &= ~(uint64_t)SZGPU_KEEP_RESTORED;
-  szgpu_status const status =
-      szgpu_compress(ctx, &params, &work->shape, slot->box.values, slot->room.bytes,
-                     slot->room.byte_count, &slot->archive_bytes);
+  szgpu_status status = compress_once(work, ctx, &params, slot);
+  if (status == SZGPU_OK)
+    status = chunk_find_lost(ctx, slot->room.bytes, slot->archive_bytes, slot->box.values,
+                             chunk_bytes, work->source.value_bytes, &loses);
+  if (loses) {
+    params = chunk_lossless_params(&params);
+    status = compress_once(work, ctx, &params, slot);
+  }
   slot->is_plain = status == SZGPU_OK && slot->archive_bytes >= chunk_bytes;
   if (slot->is_plain && work->source.is_swapped)
     swap_bytes(slot->box.values, slot->box.values, value_count, work->shape.dtype);
@@ -141,12 +154,19 @@ struct needs {
 
 static szgpu_status find_needs(const struct squeeze *squeeze, const struct squeeze_work *work,
                                bool is_wide, struct needs *needs) {
-  size_t workspace_bytes, archive_bytes;
+  size_t workspace_bytes, archive_bytes, other_workspace_bytes, other_archive_bytes;
   const struct pieces_source *const source = &work->source;
   const struct squeezer *const squeezer = &squeeze->squeezers[is_wide ? squeeze->thread_count : 0];
-  szgpu_status const status =
+  szgpu_params const lossless =
+      chunk_lossless_params(&work->params); /* where values would be lost */
+  szgpu_status status =
       szgpu_sizes(squeezer->ctx, &work->params, &work->shape, &workspace_bytes, &archive_bytes);
+  if (status == SZGPU_OK)
+    status = szgpu_sizes(squeezer->ctx, &lossless, &work->shape, &other_workspace_bytes,
+                         &other_archive_bytes);
   if (status != SZGPU_OK) return status;
+  if (other_workspace_bytes > workspace_bytes) workspace_bytes = other_workspace_bytes;
+  if (other_archive_bytes > archive_bytes) archive_bytes = other_archive_bytes;
   needs->piece_count = pieces_in(source, work->chunk);
   needs->value_bytes = source->value_bytes;
   for (int axis = 0; axis < work->variable->rank; axis++) needs->value_bytes *= work->chunk[axis];
@@ -155,6 +175,7 @@ static szgpu_status find_needs(const struct squeeze *squeeze, const struct squee
   if (needs->room_bytes < raw_bytes) needs->room_bytes = raw_bytes;
   needs->slot_bytes = needs->value_bytes + needs->room_bytes;
   needs->squeezer_bytes = workspace_bytes + 2 * source->piece_bytes;
+  if (work->fills.count > 0) needs->squeezer_bytes += needs->value_bytes; /* chunk_find_lost */
   needs->other_bytes = CACHE_BYTES + (source->are_raw ? 0 : 3 * source->piece_bytes);
   return SZGPU_OK;
 }
