@@ -71,9 +71,9 @@ static int look(struct squeeze *squeeze, struct squeeze_work *work) {
   take_missing(work, &work->params);
   work->shape = (szgpu_shape){work->variable->dtype, 1, {1}};
   for (int axis = 0; axis < work->variable->rank; axis++) work->shape.dims[0] *= work->chunk[axis];
-  work->is_look = true;
+  work->kind = SQUEEZE_LOOK;
   int const code = squeeze_run(squeeze, work);
-  work->is_look = false;
+  work->kind = SQUEEZE_TO_ARCHIVES;
   return code;
 }
 
@@ -111,14 +111,15 @@ static int find_bound(struct squeeze *squeeze, struct squeeze_work *work,
 /* *is_possible: an archive can hold what is missing. */
 static int find_missing(struct squeeze *squeeze, struct squeeze_work *work,
                         struct plan_variable *variable, bool *is_possible) {
+  fills_fit(&variable->about.fills, variable->dtype);
   work->fills = variable->about.fills;
-  fills_fit(&work->fills, variable->dtype);
   *is_possible = true;
   if (variable->bound.mode == SZGPU_MODE_LOSSLESS || work->fills.count <= MOST_FILLS)
     return CODE_OK;
   int const code = look(squeeze, work);
   if (code != CODE_OK) return code;
   fills_keep_found(&work->fills);
+  variable->about.fills = work->fills;
   *is_possible = work->fills.count <= MOST_FILLS;
   if (!*is_possible)
     snprintf(variable->why, PLAN_WHY_CHARS, "%d kinds of missing values, and 4 can be kept",

@@ -4,18 +4,22 @@
 #define _DEFAULT_SOURCE
 #include "hdf5_repack.h"
 
+#include "hdf5_archive.h"
 #include "hdf5_netcdf.h"
 #include "hdf5_pack.h"
 #include "hdf5_reading.h"
 #include "hdf5_record.h"
+#include "hdf5_same.h"
 #include "hdf5_stored.h"
 #include "hdf5_table.h"
+#include "hdf5_verify.h"
 #include "hdf5_words.h"
 #include "text.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct repack {
   const struct job *job;
@@ -123,17 +127,21 @@ static int copy_user_block(const struct repack *repack) {
   return report_errno(report, repack->job->options->output, "written", errno);
 }
 
+static struct copy begin_copy(struct repack *repack) {
+  return (struct copy){.report = &repack->job->report,
+                       .name = repack->name,
+                       .out_name = repack->job->options->output,
+                       .in = repack->in,
+                       .tree = &repack->tree,
+                       .user = repack};
+}
+
 static int copy_all(struct repack *repack) {
   const struct options *const options = repack->job->options;
-  struct copy copy = {.report = &repack->job->report,
-                      .name = repack->name,
-                      .out_name = options->output,
-                      .in = repack->in,
-                      .tree = &repack->tree,
-                      .make = make,
-                      .prepare = prepare,
-                      .replace = replace,
-                      .user = repack};
+  struct copy copy = begin_copy(repack);
+  copy.make = make;
+  copy.prepare = prepare;
+  copy.replace = replace;
   record_begin(repack->in, options->command_line, &repack->plan, &repack->record);
   copy.out = copy_create_file(repack->in, repack->files->out);
   int code = copy.out >= 0 ? CODE_OK : copy_fail_to_write(&copy, "created");
@@ -143,6 +151,29 @@ static int copy_all(struct repack *repack) {
   if (!is_closed && code == CODE_OK) code = copy_fail_to_write(&copy, "closed");
   copy_free(&copy);
   return code == CODE_OK ? copy_user_block(repack) : code;
+}
+
+/* Attributes that are not what they were: the history, and the bounds of earlier losses. */
+static bool is_replaced(struct copy *copy, size_t index, hid_t out_object, const char *attribute,
+                        int *code) {
+  static const char own[] = "szgpu_maximum_";
+  (void)copy, (void)out_object, (void)code;
+  return (index == 0 && strcmp(attribute, "history") == 0) ||
+         strncmp(attribute, own, sizeof own - 1) == 0;
+}
+
+static int verify(struct repack *repack) {
+  struct copy copy = begin_copy(repack);
+  copy.is_check = true;
+  copy.replace = is_replaced;
+  repack->squeeze.done_bytes = 0;
+  progress_begin(repack->job->progress, copy.report, "verifying", repack->name,
+                 repack->squeeze.total_bytes);
+  copy.out = H5Fopen(repack->files->out, H5F_ACC_RDONLY, H5P_DEFAULT);
+  int const code = copy.out >= 0 ? verify_copy(&copy, &repack->squeeze, &repack->plan)
+                                 : copy_fail_as_other(&copy, "/");
+  if (copy.out >= 0) H5Fclose(copy.out);
+  return code;
 }
 
 static void sum_up(const struct plan *plan, struct repack_total *total) {
@@ -163,13 +194,14 @@ static int run(struct repack *repack) {
   for (size_t i = 0; i < repack->plan.count; i++)
     if (repack->plan.variables[i].is_compressed)
       repack->squeeze.total_bytes += repack->plan.variables[i].raw_bytes;
-  if (code == CODE_OK && !hdf5_stand_in_for_filter(SZGPU_H5_FILTER_ID))
-    code = report_failure(&job->report, CODE_RESOURCE, repack->name,
-                          "cannot be written: HDF5 takes no filter; please report this");
   progress_begin(job->progress, &job->report, is_dry ? "estimating" : "compressing", repack->name,
                  repack->squeeze.total_bytes);
   if (code == CODE_OK) code = is_dry ? estimate_all(repack) : copy_all(repack);
   progress_end(job->progress);
+  if (code == CODE_OK && job->options->is_verified && !is_dry) {
+    code = verify(repack);
+    progress_end(job->progress);
+  }
   squeeze_close(&repack->squeeze);
   return code;
 }
@@ -262,7 +294,10 @@ int hdf5_repack(const struct job *job, const struct repack_files *files, struct 
                           .like = H5I_INVALID_HID};
   H5dont_atexit(); /* a file that could not be written is still open then, and HDF5 would crash */
   hdf5_silence();
-  int code = open_file(&job->report, repack.name, files->in, &repack.in);
+  int code = archive_register_filter()
+                 ? open_file(&job->report, repack.name, files->in, &repack.in)
+                 : report_failure(&job->report, CODE_RESOURCE, repack.name,
+                                  "cannot be read: HDF5 takes no filter; please report this");
   if (code == CODE_OK) code = make_plan(&repack, bounds);
   if (code == CODE_OK) code = run(&repack);
   if (code == CODE_OK) code = end->finish(end->user);

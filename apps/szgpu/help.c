@@ -65,6 +65,7 @@ static const char after_decoders[] =
     "  --var NAME:abs=X    a variable's bound: abs= rel= pwrel= psnr= lossless keep\n"
     "  --bounds FILE       such rules from a file; --like FILE: bounds in that one\n"
     "  --chunks auto|keep  join small chunks, or not; --dry-run: tell, write nothing\n"
+    "  -V, --verify        read the new file back and compare it before it is named\n"
     "\n"
     "Always:\n"
     "  -o FILE             name of the output; - is standard output\n"

@@ -63,7 +63,7 @@ const struct option_use option_uses[] = {
     {'m', "-m", OF_PARAMS},
     {'t', "-t", OF_FIELDS},
     {'d', "-d", OF_FIELDS},
-    {'V', "--verify", COMMAND_COMPRESS},
+    {'V', "--verify", COMMAND_COMPRESS | COMMAND_REPACK},
     {OPTION_FRAME, "--frame", OF_FIELDS},
     {OPTION_ZSTD, "--zstd", OF_PARAMS},
     {OPTION_FILL, "--fill", OF_FIELDS | COMMAND_H5_ARGS},

@@ -109,7 +109,8 @@ static void print_line(const struct repacking *work) {
     fprintf(out, "%s ratio %.2f", options->is_dry ? ", estimated" : ", their",
             ratio_of(total->raw_bytes, total->written_bytes));
   if (!options->is_dry)
-    fprintf(out, "  %.3g GB/s", gigabytes_per_second(total->raw_bytes, work->seconds));
+    fprintf(out, "%s  %.3g GB/s", options->is_verified ? "  verified" : "",
+            gigabytes_per_second(total->raw_bytes, work->seconds));
   fputc('\n', out);
 }
 
@@ -121,6 +122,7 @@ static void finish_json(const struct repacking *work, struct json *json) {
     json_count(json, "in_bytes", in_bytes);
     json_count(json, "out_bytes", work->out_bytes);
     json_real(json, "ratio", ratio_of(in_bytes, work->out_bytes));
+    json_bool(json, "is_verified", options->is_verified);
   }
   json_bool(json, "is_estimate", options->is_dry);
   json_count(json, "dataset_count", work->total.dataset_count);

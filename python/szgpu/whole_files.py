@@ -30,6 +30,7 @@ def repack(
     zstd: int = 0,
     threads: int = 0,
     memory: str | None = None,
+    verify: bool = False,
     overwrite: bool = False,
     dry_run: bool = False,
 ) -> dict[str, Any]:
@@ -60,6 +61,8 @@ def repack(
         CPU threads; 0 means all cores.
     memory : str, optional
         The most memory, such as ``"4G"``.
+    verify : bool, default False
+        Read the new file back and compare every variable before the file gets its name.
     overwrite : bool, default False
         Replace an existing file.
     dry_run : bool, default False
@@ -101,7 +104,7 @@ def repack(
             arguments += [option, os.fspath(value)]
     if zstd:
         arguments.append(f"--zstd={zstd}")
-    arguments += ["-f"] * overwrite + ["--dry-run"] * dry_run
+    arguments += ["-f"] * overwrite + ["-V"] * verify + ["--dry-run"] * dry_run
     files = [os.fspath(name) for name in (source, target) if name is not None]
     done = subprocess.run(
         [command, *arguments, "--", *files],

@@ -47,7 +47,7 @@ class Repack(Hdf5Test):
 
     def test_whole_files(self):
         for maker in whole_files.FILES:
-            for options in ((), ("--chunks", "keep"), ("-j", "1"), ("--memory", "300M")):
+            for options in ((), ("--chunks", "keep", "-V"), ("-j", "1"), ("--memory", "300M", "-V"), ("-V",)):
                 with self.subTest(maker.__name__, options=options):
                     compressed, fills = self.make(maker)
                     self.repack("-f", "-m", "abs", "-e", BOUND, *options, "in.nc", "out.nc")
