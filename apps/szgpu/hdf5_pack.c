@@ -279,3 +279,40 @@ int pack_estimate(hid_t in, struct squeeze *squeeze, struct plan_variable *varia
   H5Dclose(dataset);
   return code;
 }
+
+/* The chunks stay. Filters behind szgpu's are undone with it. */
+static hid_t properties_without_filters(hid_t dataset) {
+  hid_t const properties = hdf5_properties_of(dataset);
+  H5Premove_filter(properties, H5Z_FILTER_ALL);
+  H5Pset_chunk_opts(properties, 0);
+  H5Pset_alloc_time(properties, H5D_ALLOC_TIME_INCR);
+  return properties;
+}
+
+int pack_restore(struct copy *copy, struct squeeze *squeeze, struct plan_variable *variable,
+                 hid_t link_properties) {
+  struct hdf5_sentence why;
+  struct squeeze_work work = {.kind = SQUEEZE_TO_VALUES, .variable = variable};
+  szgpu_params const defaults = SZGPU_PARAMS_DEFAULTS;
+  hid_t const dataset = H5Dopen2(copy->in, variable->path, H5P_DEFAULT);
+  if (dataset < 0) return copy_fail_to_read(copy, variable->path);
+  memcpy(work.chunk, variable->chunk, sizeof work.chunk);
+  int code = CODE_OK;
+  if (!pieces_open(variable, dataset, &work.source, &why))
+    code = report_failure(copy->report, CODE_IO, plan_name_of(copy->name, variable->path).text,
+                          "%s", why.text);
+  hid_t const properties = properties_without_filters(dataset);
+  work.out = code == CODE_OK ? create(copy, &work, properties, link_properties) : H5I_INVALID_HID;
+  H5Pclose(properties);
+  if (code == CODE_OK && work.out < 0) code = copy_fail_to_write(copy, variable->path);
+  work.params = defaults;
+  work.shape = (szgpu_shape){variable->dtype, 1, {1}};
+  for (int axis = 0; axis < variable->rank; axis++) work.shape.dims[0] *= work.chunk[axis];
+  if (code == CODE_OK && variable->raw_bytes > 0) code = squeeze_run(squeeze, &work);
+  if (work.out >= 0 && H5Dclose(work.out) < 0 && code == CODE_OK)
+    code = copy_fail_to_write(copy, variable->path);
+  variable->written_bytes = work.archive_bytes;
+  pieces_close(&work.source);
+  H5Dclose(dataset);
+  return code;
+}

@@ -14,23 +14,6 @@
 
 enum { PART_BYTES = 1 << 24 }; /* of a dataset's values, read at once */
 
-bool copy_type_has_places(hid_t type) {
-  H5T_class_t const class = H5Tget_class(type);
-  bool has_places = class == H5T_REFERENCE || class == H5T_VLEN ||
-                    (class == H5T_STRING && H5Tis_variable_str(type) > 0);
-  int const member_count = class == H5T_COMPOUND ? H5Tget_nmembers(type) : 0;
-  for (int i = 0; i < member_count && !has_places; i++) {
-    hid_t const member = H5Tget_member_type(type, (unsigned)i);
-    has_places = copy_type_has_places(member);
-    H5Tclose(member);
-  }
-  if (class != H5T_ARRAY) return has_places;
-  hid_t const element = H5Tget_super(type);
-  has_places = copy_type_has_places(element);
-  H5Tclose(element);
-  return has_places;
-}
-
 /* Null if the object is not in the tree. */
 static const char *path_of(const struct copy *copy, hid_t object) {
   size_t const index = tree_find_id(copy->tree, object);

@@ -1,4 +1,4 @@
-/* hdf5_repack.c - szgpu --repack on an HDF5 file, and -l of one.
+/* hdf5_repack.c - szgpu --repack and --unpack on an HDF5 file, and -l of one.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _DEFAULT_SOURCE
@@ -17,7 +17,6 @@
 #include "text.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,9 +56,10 @@ static int make_plan(struct repack *repack, struct bounds *bounds) {
                              .like = H5I_INVALID_HID,
                              .is_classic = repack->files->is_classic};
   int code = CODE_OK;
+  if (options->command == COMMAND_UNPACK)
+    return plan_restore(report, repack->name, repack->in, &repack->tree, &repack->plan);
   if (options->like) code = open_file(report, options->like, options->like, &repack->like);
   rules.like = repack->like;
-  if (code == CODE_OK) code = tree_read(report, repack->name, repack->in, &repack->tree);
   if (code == CODE_OK)
     code = plan_make(report, repack->name, repack->in, &repack->tree, &rules, &repack->plan);
   return code;
@@ -79,6 +79,10 @@ static int make(struct copy *copy, size_t index, hid_t link_properties, bool *is
   struct plan_variable *const variable = find_variable(&repack->plan, index);
   *is_made = false;
   if (!variable->is_compressed) return CODE_OK;
+  if (repack->job->options->command == COMMAND_UNPACK) {
+    *is_made = true;
+    return pack_restore(copy, &repack->squeeze, variable, link_properties);
+  }
   return pack_dataset(copy, &repack->squeeze, variable, link_properties, is_made);
 }
 
@@ -142,7 +146,8 @@ static int copy_all(struct repack *repack) {
   copy.make = make;
   copy.prepare = prepare;
   copy.replace = replace;
-  record_begin(repack->in, options->command_line, &repack->plan, &repack->record);
+  record_begin(repack->in, options->command_line, &repack->plan, options->command == COMMAND_UNPACK,
+               &repack->record);
   copy.out = copy_create_file(repack->in, repack->files->out);
   int code = copy.out >= 0 ? CODE_OK : copy_fail_to_write(&copy, "created");
   if (code == CODE_OK) code = copy_tree(&copy);
@@ -189,13 +194,13 @@ static void sum_up(const struct plan *plan, struct repack_total *total) {
 
 static int run(struct repack *repack) {
   const struct job *const job = repack->job;
-  bool const is_dry = job->options->is_dry;
+  bool const is_dry = job->options->is_dry, restores = job->options->command == COMMAND_UNPACK;
+  const char *const verb = is_dry ? "estimating" : restores ? "restoring" : "compressing";
   int code = squeeze_open(job, repack->name, &repack->squeeze);
   for (size_t i = 0; i < repack->plan.count; i++)
     if (repack->plan.variables[i].is_compressed)
       repack->squeeze.total_bytes += repack->plan.variables[i].raw_bytes;
-  progress_begin(job->progress, &job->report, is_dry ? "estimating" : "compressing", repack->name,
-                 repack->squeeze.total_bytes);
+  progress_begin(job->progress, &job->report, verb, repack->name, repack->squeeze.total_bytes);
   if (code == CODE_OK) code = is_dry ? estimate_all(repack) : copy_all(repack);
   progress_end(job->progress);
   if (code == CODE_OK && job->options->is_verified && !is_dry) {
@@ -209,22 +214,10 @@ static int run(struct repack *repack) {
 /* ---- -l ---- */
 
 static void describe(hid_t file, struct plan_variable *variable) {
-  struct filter_use use;
   hid_t const dataset = H5Dopen2(file, variable->path, H5P_DEFAULT);
   if (dataset < 0) return;
-  plan_read_dataset(dataset, variable);
-  variable->is_compressed = hdf5_find_filter(dataset, &use);
-  variable->written_bytes = variable->stored_bytes;
+  (void)plan_read_archives(dataset, variable); /* what is not known is shown so */
   H5Dclose(dataset);
-  if (!variable->is_compressed) return;
-  variable->bound = (struct bound){.mode = use.params.mode, .value = use.params.bound};
-  if (use.is_known)
-    bound_print(&variable->bound, variable->why);
-  else
-    snprintf(variable->why, PLAN_WHY_CHARS, "by a later version");
-  if (use.is_known && use.params.mode == SZGPU_MODE_ABS)
-    variable->absolute_bound =
-        use.params.bound * (variable->about.is_packed ? fabs(variable->about.scale) : 1);
 }
 
 static int list_all(struct repack *repack) {
@@ -282,7 +275,7 @@ int hdf5_list(const struct job *job) {
   return code;
 }
 
-/* ---- --repack ---- */
+/* ---- --repack and --unpack ---- */
 
 int hdf5_repack(const struct job *job, const struct repack_files *files, struct bounds *bounds,
                 const struct repack_end *end, struct json *json, struct repack_total *total) {
@@ -298,6 +291,7 @@ int hdf5_repack(const struct job *job, const struct repack_files *files, struct 
                  ? open_file(&job->report, repack.name, files->in, &repack.in)
                  : report_failure(&job->report, CODE_RESOURCE, repack.name,
                                   "cannot be read: HDF5 takes no filter; please report this");
+  if (code == CODE_OK) code = tree_read(&job->report, repack.name, repack.in, &repack.tree);
   if (code == CODE_OK) code = make_plan(&repack, bounds);
   if (code == CODE_OK) code = run(&repack);
   if (code == CODE_OK) code = end->finish(end->user);

@@ -4,8 +4,6 @@
 #define _DEFAULT_SOURCE
 #include "hdf5_same.h"
 
-#include "hdf5_references.h"
-
 #include <string.h>
 
 int copy_fail_as_other(const struct copy *copy, const char *path) {
@@ -14,6 +12,23 @@ int copy_fail_as_other(const struct copy *copy, const char *path) {
                         "check the disk and the memory of this machine, and that nothing writes to "
                         "the file",
                         path);
+}
+
+bool copy_type_has_places(hid_t type) {
+  H5T_class_t const class = H5Tget_class(type);
+  bool has_places = class == H5T_REFERENCE || class == H5T_VLEN ||
+                    (class == H5T_STRING && H5Tis_variable_str(type) > 0);
+  int const member_count = class == H5T_COMPOUND ? H5Tget_nmembers(type) : 0;
+  for (int i = 0; i < member_count && !has_places; i++) {
+    hid_t const member = H5Tget_member_type(type, (unsigned)i);
+    has_places = copy_type_has_places(member);
+    H5Tclose(member);
+  }
+  if (class != H5T_ARRAY) return has_places;
+  hid_t const element = H5Tget_super(type);
+  has_places = copy_type_has_places(element);
+  H5Tclose(element);
+  return has_places;
 }
 
 /* Whether objects of the two files, each known by its address, are of the same path. */

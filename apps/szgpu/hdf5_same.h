@@ -6,6 +6,10 @@
 
 #include "hdf5_copy.h"
 
+/* Whether values of the type have parts that are stored elsewhere in the file: references, lists
+ * and texts of a variable length. */
+bool copy_type_has_places(hid_t type);
+
 /* before, after: values of the type in memory, read from copy->in and copy->out. A reference is the
  * same if it leads to the object of the same path. */
 bool values_are_same(const struct copy *copy, hid_t type, size_t count, const unsigned char *before,

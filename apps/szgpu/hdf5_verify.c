@@ -23,30 +23,49 @@ static int judge(const struct copy *copy, const struct squeeze_work *work) {
                         difference->wrong_count, difference->most_over_bound);
 }
 
+/* What is expected of it: of one that was restored, the restored values. */
+static struct plan_variable expected(const struct squeeze *squeeze,
+                                     const struct plan_variable *variable) {
+  struct plan_variable own = *variable;
+  if (squeeze->job->options->command == COMMAND_UNPACK) own.bound.mode = SZGPU_MODE_LOSSLESS;
+  return own;
+}
+
+static bool is_as_planned(const struct squeeze *squeeze, const struct plan_variable *variable,
+                          hid_t after, const struct plan_variable *there) {
+  struct filter_use use = {.is_known = false};
+  bool const is_packed = hdf5_find_filter(after, &use);
+  bool const is_wanted = squeeze->job->options->command == COMMAND_REPACK;
+  return is_packed == is_wanted && there->is_number && there->dtype == variable->dtype &&
+         there->rank == variable->rank &&
+         memcmp(there->dims, variable->dims, sizeof there->dims) == 0;
+}
+
 /* The chunks of the new dataset are those that both are read in. */
 static int compare(const struct copy *copy, struct squeeze *squeeze,
                    const struct plan_variable *variable, hid_t before, hid_t after) {
   struct hdf5_sentence why;
-  struct filter_use use = {.is_known = false};
+  szgpu_params const defaults = SZGPU_PARAMS_DEFAULTS;
+  struct plan_variable const own = expected(squeeze, variable);
   struct plan_variable there = {.object = variable->object, .path = variable->path};
   struct squeeze_work work = {.kind = SQUEEZE_COMPARE,
-                              .variable = variable,
+                              .variable = &own,
+                              .params = defaults,
+                              .shape = {variable->dtype, 1, {1}},
                               .out = H5I_INVALID_HID,
                               .fills = variable->about.fills};
   plan_read_dataset(after, &there);
   memcpy(work.chunk, there.chunk, sizeof work.chunk);
   const char *const path = plan_name_of(copy->name, variable->path).text;
-  if (!hdf5_find_filter(after, &use) || !use.is_known || there.rank != variable->rank ||
-      memcmp(there.dims, variable->dims, sizeof there.dims) != 0)
+  for (int axis = 0; axis < there.rank; axis++) work.shape.dims[0] *= there.chunk[axis];
+  if (!is_as_planned(squeeze, variable, after, &there))
     return copy_fail_as_other(copy, variable->path);
-  if (!pieces_open(variable, before, &work.source, &why))
+  if (!pieces_open(&own, before, &work.source, &why))
     return report_failure(copy->report, CODE_IO, path, "%s", why.text);
   int code = CODE_OK;
   if (!pieces_open(&there, after, &work.other, &why))
     code = copy_fail_as_other(copy, variable->path);
-  work.params = use.params;
-  work.shape = work.other.shape;
-  if (code == CODE_OK) code = squeeze_run(squeeze, &work);
+  if (code == CODE_OK && own.raw_bytes > 0) code = squeeze_run(squeeze, &work);
   if (code == CODE_OK) code = judge(copy, &work);
   pieces_close(&work.other);
   pieces_close(&work.source);

@@ -8,8 +8,8 @@
 #include "hdf5_squeeze.h"
 
 /* copy->out: the new file, open for reading. Values that were compressed are restored from their
- * archives and must be within their bounds; all others, and attributes, must be the same. Returns an
- * exit code, and prints a sentence if it is not CODE_OK. */
+ * archives and must be within their bounds; all others, and attributes, must be the same. Returns
+ * an exit code, and prints a sentence if it is not CODE_OK. */
 int verify_copy(struct copy *copy, struct squeeze *squeeze, const struct plan *plan);
 
 #endif

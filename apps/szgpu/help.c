@@ -21,6 +21,7 @@ static const char before_decoders[] =
     "  szgpu --test [options] FILE.szg...    test archives, or all in a folder\n"
     "  szgpu --sweep 1e-2,1e-3 FILE...       print what each bound gives\n"
     "  szgpu --repack -m abs -e X IN OUT     copy a netCDF or HDF5 file, compressed\n"
+    "  szgpu --unpack IN OUT                 and back, for readers without the plugin\n"
     "  szgpu --h5-args -e BOUND [options]    print arguments of the HDF5 filter\n"
     "\n"
     "FILE may be - for standard input; the result then goes to standard output. With\n"

@@ -1,4 +1,4 @@
-/* repack.c - szgpu --repack: a file of HDF5 or netCDF whose fields are compressed in it.
+/* repack.c - szgpu --repack and --unpack: a file of HDF5 or netCDF with compressed fields, and back.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _DEFAULT_SOURCE
@@ -51,7 +51,13 @@ static int check_input(struct repacking *work) {
   if (code != CODE_OK) return code;
   enum container const container = container_of_bytes(work->input.bytes, work->input.byte_count);
   bool const is_short = (uint64_t)work->input.status.st_size <= HEAD_BYTES;
-  work->is_classic = container == CONTAINER_NETCDF && hdf5_is_there();
+  bool const is_classic = container == CONTAINER_NETCDF && hdf5_is_there();
+  if (is_classic && work->job->options->command == COMMAND_UNPACK)
+    return report_failure(
+        report, CODE_USAGE, name,
+        "is a netCDF file in the classic format, which holds no archives; there is "
+        "nothing to unpack");
+  work->is_classic = is_classic;
   if (work->is_classic) return classic_check(report, &work->input);
   if (container == CONTAINER_NONE && is_short)
     return report_failure(report, CODE_USAGE, name,
@@ -87,6 +93,10 @@ static int convert(struct repacking *work) {
   return code == CODE_OK ? classic_convert(report, &work->input, &work->copy) : code;
 }
 
+static bool restores(const struct repacking *work) {
+  return work->job->options->command == COMMAND_UNPACK;
+}
+
 static double ratio_of(uint64_t before, uint64_t after) {
   return after ? (double)before / (double)after : 0;
 }
@@ -100,12 +110,14 @@ static void print_line(const struct repacking *work) {
   if (!options->is_dry) {
     fputs(" -> ", out);
     print_name(out, options->output);
-    fprintf(out, "  ratio %.2f  %s -> %s", ratio_of(in_bytes, work->out_bytes),
-            words_for_bytes(in_bytes).text, words_for_bytes(work->out_bytes).text);
+    if (!restores(work)) fprintf(out, "  ratio %.2f", ratio_of(in_bytes, work->out_bytes));
+    fprintf(out, "  %s -> %s", words_for_bytes(in_bytes).text,
+            words_for_bytes(work->out_bytes).text);
   }
-  fprintf(out, "  %" PRIu64 " of %" PRIu64 " dataset%s compressed", total->compressed_count,
-          total->dataset_count, total->dataset_count == 1 ? "" : "s");
-  if (total->written_bytes > 0)
+  fprintf(out, "  %" PRIu64 " of %" PRIu64 " dataset%s %s", total->compressed_count,
+          total->dataset_count, total->dataset_count == 1 ? "" : "s",
+          restores(work) ? "restored" : "compressed");
+  if (total->written_bytes > 0 && !restores(work))
     fprintf(out, "%s ratio %.2f", options->is_dry ? ", estimated" : ", their",
             ratio_of(total->raw_bytes, total->written_bytes));
   if (!options->is_dry)
@@ -121,12 +133,13 @@ static void finish_json(const struct repacking *work, struct json *json) {
     json_text(json, "output", options->output);
     json_count(json, "in_bytes", in_bytes);
     json_count(json, "out_bytes", work->out_bytes);
-    json_real(json, "ratio", ratio_of(in_bytes, work->out_bytes));
+    if (!restores(work)) json_real(json, "ratio", ratio_of(in_bytes, work->out_bytes));
     json_bool(json, "is_verified", options->is_verified);
   }
   json_bool(json, "is_estimate", options->is_dry);
   json_count(json, "dataset_count", work->total.dataset_count);
-  json_count(json, "compressed_count", work->total.compressed_count);
+  json_count(json, restores(work) ? "restored_count" : "compressed_count",
+             work->total.compressed_count);
   json_real(json, "seconds", work->seconds);
   warnings_print_json(&work->warnings, json);
   json_count(json, "exit_code", CODE_OK);

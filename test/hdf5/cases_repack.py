@@ -218,7 +218,7 @@ class Repack(Hdf5Test):
 
     def test_the_page(self):
         """The commands of docs/netcdf.md do what it says, and it has the attributes of a file."""
-        self.need("ncdump", "h5repack")
+        self.need("ncdump")
         with open(os.path.join(harness.ROOT, "docs", "netcdf.md"), encoding="utf-8") as file:
             page = file.read()
         block, = re.findall(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
