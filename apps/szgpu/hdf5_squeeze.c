@@ -37,7 +37,10 @@ static szgpu_status compress(const struct squeeze_work *work, szgpu_ctx *ctx, st
   size_t const chunk_bytes = (size_t)value_count * work->source.value_bytes;
   szgpu_params params = work->params;
   bool loses = false;
-  if (!(work->may_grow && slot->box.is_cut)) params.keep &= ~(uint64_t)SZGPU_KEEP_RESTORED;
+  if (!(work->may_grow && slot->box.is_cut)) {
+    params.keep &= ~(uint64_t)SZGPU_KEEP_RESTORED;
+    range_spare(&params, work->shape.dtype, slot->box.values, value_count);
+  }
   szgpu_status status = compress_once(work, ctx, &params, slot);
   if (status == SZGPU_OK)
     status = chunk_find_lost(ctx, slot->room.bytes, slot->archive_bytes, slot->box.values,

@@ -1,4 +1,4 @@
-/* repack.c - szgpu --repack and --unpack: a file of HDF5 or netCDF with compressed fields, and back.
+/* repack.c - szgpu --repack and --unpack: whole files of HDF5 or netCDF, compressed and back.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _DEFAULT_SOURCE
