@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../chunks/lost.h"
 #include "chunk_values.h"
 #include "gpus.h"
-#include "../chunks/lost.h"
 
 /* The figures that decide for or against a GPU: bytes per microsecond of one CPU thread and of a
  * GPU with its transfers, the fixed cost of a call there, and the cost of starting CUDA.

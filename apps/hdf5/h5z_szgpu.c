@@ -13,14 +13,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../chunks/lost.h"
+#include "../chunks/plain_chunk.h"
 #include "caller_hdf5.h"
 #include "chunk_codec.h"
 #include "chunk_values.h"
 #include "dataset.h"
 #include "environment.h"
 #include "listener.h"
-#include "../chunks/lost.h"
-#include "../chunks/plain_chunk.h"
 
 /* A sentence and the line of this file that it comes from. */
 typedef struct szgpu_fault {
