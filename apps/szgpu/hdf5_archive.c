@@ -16,19 +16,21 @@ static bool is_same_shape(const szgpu_shape *a, const szgpu_shape *b) {
   return a->dtype == b->dtype && a->ndim == b->ndim && memcmp(a->dims, b->dims, dims_bytes) == 0;
 }
 
-const unsigned char *archive_restore(szgpu_ctx *ctx, const szgpu_shape *shape, bool is_swapped,
-                                     const unsigned char *stored, size_t stored_bytes,
-                                     unsigned char *to, size_t chunk_bytes) {
+szgpu_status archive_restore(szgpu_ctx *ctx, const szgpu_shape *shape, bool is_swapped,
+                             const unsigned char *stored, size_t stored_bytes, unsigned char *to,
+                             size_t chunk_bytes, const unsigned char **chunk) {
   szgpu_info info = {.struct_bytes = sizeof info};
-  if (plain_chunk_is_one(stored, stored_bytes))
-    return plain_chunk_fault(stored, stored_bytes, chunk_bytes) ? NULL
-                                                                : stored + PLAIN_CHUNK_HEAD_BYTES;
-  if (szgpu_inspect(stored, stored_bytes, &info) != SZGPU_OK ||
-      !is_same_shape(&info.shape, shape) ||
-      szgpu_decompress(ctx, stored, stored_bytes, to, chunk_bytes) != SZGPU_OK)
-    return NULL;
-  if (is_swapped) swap_bytes(to, to, chunk_bytes / dtype_bytes(shape->dtype), shape->dtype);
-  return to;
+  if (plain_chunk_is_one(stored, stored_bytes)) {
+    *chunk = stored + PLAIN_CHUNK_HEAD_BYTES;
+    return plain_chunk_fault(stored, stored_bytes, chunk_bytes) ? SZGPU_BAD_DATA : SZGPU_OK;
+  }
+  *chunk = to;
+  szgpu_status status = szgpu_inspect(stored, stored_bytes, &info);
+  if (status == SZGPU_OK && !is_same_shape(&info.shape, shape)) status = SZGPU_BAD_DATA;
+  if (status == SZGPU_OK) status = szgpu_decompress(ctx, stored, stored_bytes, to, chunk_bytes);
+  if (status == SZGPU_OK && is_swapped)
+    swap_bytes(to, to, chunk_bytes / dtype_bytes(shape->dtype), shape->dtype);
+  return status;
 }
 
 /* ---- HDF5's filter ---- */
@@ -47,13 +49,13 @@ static size_t filter_chunk(unsigned flags, size_t word_count, const unsigned wor
   if (!shape_bytes(&shape, &chunk_bytes)) return 0;
   unsigned const type = words[szgpu_h5_user_words(words) + SZGPU_H5_CHUNK_TYPE];
   unsigned char *const made = H5allocate_memory((size_t)chunk_bytes, false);
-  const unsigned char *const chunk =
-      made ? archive_restore(ctx, &shape, type & SZGPU_H5_BIG_ENDIAN, *buffer, stored_bytes, made,
-                             (size_t)chunk_bytes)
-           : NULL;
-  if (chunk && chunk != made) memcpy(made, chunk, (size_t)chunk_bytes);
-  H5free_memory(chunk ? *buffer : made);
-  if (!chunk) return 0;
+  const unsigned char *chunk = made;
+  bool const is_restored =
+      made && archive_restore(ctx, &shape, type & SZGPU_H5_BIG_ENDIAN, *buffer, stored_bytes, made,
+                              (size_t)chunk_bytes, &chunk) == SZGPU_OK;
+  if (is_restored && chunk != made) memcpy(made, chunk, (size_t)chunk_bytes);
+  H5free_memory(is_restored ? *buffer : made);
+  if (!is_restored) return 0;
   *buffer = made;
   *buffer_bytes = (size_t)chunk_bytes;
   return (size_t)chunk_bytes;

@@ -9,12 +9,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* In any thread: the bytes of a chunk, in the order of the file, in `to` or in `stored`. shape: of
- * the chunk, by cd_values; is_swapped: values are big-endian in the file. NULL: damaged, or memory
- * is out. */
-const unsigned char *archive_restore(szgpu_ctx *ctx, const szgpu_shape *shape, bool is_swapped,
-                                     const unsigned char *stored, size_t stored_bytes,
-                                     unsigned char *to, size_t chunk_bytes);
+/* In any thread: sets *chunk to the bytes of a chunk, in the order of the file, in `to` or in
+ * `stored`. shape: of the chunk, by cd_values; is_swapped: values are big-endian in the file.
+ * Returns szgpu_decompress's status, or SZGPU_BAD_DATA. */
+szgpu_status archive_restore(szgpu_ctx *ctx, const szgpu_shape *shape, bool is_swapped,
+                             const unsigned char *stored, size_t stored_bytes, unsigned char *to,
+                             size_t chunk_bytes, const unsigned char **chunk);
 
 /* Lets HDF5 read datasets with szgpu's filter, unless it has the plugin, and make them. False: HDF5
  * failed. */

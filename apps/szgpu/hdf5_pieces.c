@@ -198,11 +198,15 @@ static void unshuffle(const unsigned char *planes, size_t width, size_t byte_cou
  * two buffers, and to `end` at last, unless that is NULL. NULL: damaged. */
 static const unsigned char *restore(const struct pieces_source *source, szgpu_ctx *ctx,
                                     const struct piece *piece, const unsigned char *raw,
-                                    unsigned char *scratch, unsigned char *end) {
+                                    unsigned char *scratch, unsigned char *end,
+                                    szgpu_status *status) {
   size_t const whole_bytes = (size_t)source->piece_bytes;
-  if (source->are_archives && !(piece->mask & 1))
-    return archive_restore(ctx, &source->shape, source->is_swapped, raw, piece->raw_bytes,
-                           end ? end : scratch, whole_bytes);
+  if (source->are_archives && !(piece->mask & 1)) {
+    const unsigned char *chunk;
+    *status = archive_restore(ctx, &source->shape, source->is_swapped, raw, piece->raw_bytes,
+                              end ? end : scratch, whole_bytes, &chunk);
+    return *status == SZGPU_OK ? chunk : NULL;
+  }
   unsigned char *const buffers[2] = {scratch, scratch + whole_bytes};
   const unsigned char *from = raw;
   size_t from_bytes = piece->raw_bytes;
@@ -253,7 +257,8 @@ static void place_piece(const struct pieces_source *source, const struct box *bo
 }
 
 const char *pieces_make_values(const struct pieces_source *source, szgpu_ctx *ctx, struct box *box,
-                               unsigned char *scratch) {
+                               unsigned char *scratch, szgpu_status *status) {
+  *status = SZGPU_OK;
   if (!source->are_raw) return NULL;
   unsigned char *const end = is_whole(source, box) ? box->values : NULL;
   if (box->is_cut || box->piece_count < pieces_in(source, box->count)) fill_box(source, box);
@@ -261,7 +266,9 @@ const char *pieces_make_values(const struct pieces_source *source, szgpu_ctx *ct
     const struct piece *const piece = &box->pieces[i];
     if (piece->is_in_place) continue;
     const unsigned char *const chunk =
-        restore(source, ctx, piece, box->raw + piece->raw_offset, scratch, end);
+        restore(source, ctx, piece, box->raw + piece->raw_offset, scratch, end, status);
+    if (!chunk && status_is_of_resources(*status)) return NULL;
+    *status = SZGPU_OK; /* what is damaged is told by a sentence */
     if (!chunk)
       return "has a damaged chunk, so it was not read; replace the file with an intact copy";
     if (chunk != box->values) place_piece(source, box, piece, chunk);

@@ -64,8 +64,8 @@ uint64_t pieces_in(const struct pieces_source *source, const hsize_t *dims);
 bool pieces_read(struct pieces_source *source, struct box *box, bool *is_there,
                  struct hdf5_sentence *why);
 /* In any thread: fills box->values. ctx: for archives. scratch: 2 * piece_bytes. NULL, or what is
- * wrong. */
+ * wrong. *status: of resources, of which the data are not at fault. */
 const char *pieces_make_values(const struct pieces_source *source, szgpu_ctx *ctx, struct box *box,
-                               unsigned char *scratch);
+                               unsigned char *scratch, szgpu_status *status);
 
 #endif

@@ -58,10 +58,9 @@ static szgpu_status compress(const struct squeeze_work *work, szgpu_ctx *ctx, st
 static void work_on(struct squeezer *squeezer, struct slot *slot) {
   const struct squeeze_work *const work = squeezer->of->work;
   slot->ctx = squeezer->ctx;
-  slot->status = SZGPU_OK;
-  slot->damage =
-      pieces_make_values(&work->source, squeezer->ctx, &slot->box, squeezer->scratch.bytes);
-  if (slot->damage) return;
+  slot->damage = pieces_make_values(&work->source, squeezer->ctx, &slot->box,
+                                    squeezer->scratch.bytes, &slot->status);
+  if (slot->damage || slot->status != SZGPU_OK) return;
   switch (work->kind) {
     case SQUEEZE_TO_ARCHIVES:
       slot->status = compress(work, squeezer->ctx, slot);
@@ -76,10 +75,10 @@ static void work_on(struct squeezer *squeezer, struct slot *slot) {
           range_look(squeezer->ctx, work, &slot->box, &squeezer->fills, &squeezer->range);
       break;
     case SQUEEZE_COMPARE:
-      slot->damage =
-          pieces_make_values(&work->other, squeezer->ctx, &slot->other, squeezer->scratch.bytes);
+      slot->damage = pieces_make_values(&work->other, squeezer->ctx, &slot->other,
+                                        squeezer->scratch.bytes, &slot->status);
       slot->is_other_damaged = slot->damage != NULL;
-      if (!slot->damage)
+      if (!slot->damage && slot->status == SZGPU_OK)
         compare_boxes(work->variable, &work->fills, &slot->box, &slot->other,
                       &squeezer->difference);
   }
