@@ -69,7 +69,7 @@ static inline bool is_within(const struct rule *rule, double value) {
   return (value >= rule->valid_least) & (value <= rule->valid_greatest);
 }
 
-/* Whether all values of a line are right, as far as a quick look tells: most lines need no other. */
+/* Whether all values of a line are right, by a quick look: most lines need no other. */
 static bool is_fine_float(const struct rule *rule, const unsigned char *before,
                           const unsigned char *after, uint64_t count) {
   unsigned wrong = 0;
