@@ -9,6 +9,7 @@ import os
 import resource
 import signal
 
+import cases_json
 from cases_hdf5 import Hdf5Test
 
 ABS = ["-m", "abs", "-e", "0.01"]
@@ -242,6 +243,16 @@ class Repack(Hdf5Test):
         listed = self.succeed("-l", "b.h5").out
         self.assertRegex(listed, r"\Ab\.h5\n  HDF5     6 datasets, 3 by szgpu  ratio ")
         self.assertEqual(len(listed.splitlines()), 8)
+
+    def test_json_has_the_documented_members(self):
+        types, seen = cases_json.documented(), set()
+        for arguments in (["--repack", "-V", *ABS, "a.h5", "b.h5"], ["--unpack", "b.h5", "c.h5"],
+                          ["--repack", "--dry-run", *ABS, "a.h5"], ["-l", "b.h5"]):
+            told = self.succeed_json(*arguments)
+            for name, value in told.items():
+                self.assertTrue(cases_json.IS_TYPE[types[name]](value), (arguments, name, value))
+            seen |= set(told)
+        self.assertEqual(cases_json.OF_WHOLE_FILES - seen, set())
 
     def test_a_list_of_a_file_without_archives(self):
         self.assertRegex(self.succeed("-l", "large.h5").out,
