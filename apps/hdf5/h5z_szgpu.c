@@ -13,13 +13,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../chunks/lost.h"
+#include "../chunks/plain_chunk.h"
 #include "caller_hdf5.h"
 #include "chunk_codec.h"
 #include "chunk_values.h"
 #include "dataset.h"
 #include "environment.h"
 #include "listener.h"
-#include "plain_chunk.h"
 
 /* A sentence and the line of this file that it comes from. */
 typedef struct szgpu_fault {
@@ -138,17 +139,18 @@ static void spare_coordinates(chunk_call *call, const void *values) {
       dtype == SZGPU_F32 || dtype == SZGPU_F64 || dtype == SZGPU_F16 || dtype == SZGPU_BF16;
   if (call->is_named || call->params.mode == SZGPU_MODE_LOSSLESS || !is_float) return;
   if (!values_have_two_slopes(dtype, values, call->field_bytes / value_bytes(dtype))) return;
-  szgpu_params lossless = SZGPU_PARAMS_DEFAULTS;
-  lossless.mode = SZGPU_MODE_LOSSLESS;
-  lossless.layout = call->params.layout;
-  lossless.zstd_level = call->params.zstd_level;
-  call->params = lossless;
+  call->params = chunk_lossless_params(&call->params);
+}
+
+static bool allocate(const chunk_call *call, size_t byte_count, void **made, char *why) {
+  *made = call->caller->H5allocate_memory(byte_count, 0);
+  if (!*made) snprintf(why, CHUNK_SENTENCE_BYTES, "szgpu: chunk: out of memory");
+  return *made != NULL;
 }
 
 /* Returns the size of what it made of a chunk; 0: nothing, and why, or "" if an optional filter had
  * better leave the chunk as it is. */
 static size_t compress(chunk_call *call, void *chunk, void **made, char *why) {
-  const char *sentence = NULL;
   swap(call, chunk);
   spare_coordinates(call, chunk);
   size_t made_bytes =
@@ -160,23 +162,23 @@ static size_t compress(chunk_call *call, void *chunk, void **made, char *why) {
   if (made_bytes == 0) return 0;
   call->caller->H5free_memory(*made);
   if (call->is_optional) return 0;
-  made_bytes = plain_chunk_make(call->caller, chunk, call->field_bytes, made, &sentence);
-  if (made_bytes == 0) snprintf(why, CHUNK_SENTENCE_BYTES, "szgpu: chunk: %s", sentence);
+  made_bytes = call->field_bytes + PLAIN_CHUNK_HEAD_BYTES;
+  if (!allocate(call, made_bytes, made, why)) return 0;
+  plain_chunk_make(chunk, call->field_bytes, *made);
   return made_bytes;
 }
 
 static size_t restore(const chunk_call *call, const void *stored, size_t stored_bytes, void **made,
                       char *why) {
-  const char *sentence = NULL;
-  size_t made_bytes;
   if (plain_chunk_is_one(stored, stored_bytes)) {
-    made_bytes =
-        plain_chunk_restore(call->caller, stored, stored_bytes, call->field_bytes, made, &sentence);
-    if (made_bytes == 0) snprintf(why, CHUNK_SENTENCE_BYTES, "szgpu: chunk: %s", sentence);
-    return made_bytes;
+    const char *const fault = plain_chunk_fault(stored, stored_bytes, call->field_bytes);
+    if (fault) snprintf(why, CHUNK_SENTENCE_BYTES, "szgpu: chunk: %s", fault);
+    if (fault || !allocate(call, call->field_bytes, made, why)) return 0;
+    memcpy(*made, (const char *)stored + PLAIN_CHUNK_HEAD_BYTES, call->field_bytes);
+    return call->field_bytes;
   }
-  made_bytes = chunk_restore(call->caller, &call->settings, &call->shape, call->field_bytes, stored,
-                             stored_bytes, made, why);
+  size_t const made_bytes = chunk_restore(call->caller, &call->settings, &call->shape,
+                                          call->field_bytes, stored, stored_bytes, made, why);
   if (made_bytes > 0) swap(call, *made);
   return made_bytes;
 }

@@ -1,4 +1,4 @@
-/* cleanup.c - removes the temporary file, however the process ends.
+/* cleanup.c - removes temporary files, however the process ends.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _DEFAULT_SOURCE
@@ -12,19 +12,28 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Static, because a signal handler gets no argument of ours. */
-static char watched_path[PATH_MAX];
-static volatile sig_atomic_t is_watching;
+static struct {
+  char path[PATH_MAX];
+  volatile sig_atomic_t is_watched;
+} files[2]; /* an output, and a file that it is made of */
+enum { FILE_COUNT = sizeof files / sizeof *files };
+static volatile pid_t watched_child; /* 0: none */
 static struct mapping {
   const char *begin, *end; /* NULL: no mapping */
   char sentence[PATH_MAX + 128];
 } mappings[2];
 enum { MAPPING_COUNT = sizeof mappings / sizeof *mappings };
 
+/* The child first, which might make its file once more. */
 static void remove_watched(void) {
-  if (is_watching) unlink(watched_path);
+  pid_t const child = watched_child;
+  if (child > 0 && kill(child, SIGKILL) == 0) waitpid(child, NULL, 0);
+  for (int i = 0; i < FILE_COUNT; i++)
+    if (files[i].is_watched) unlink(files[i].path);
 }
 
 static void end_by_signal(int signal_number) {
@@ -67,15 +76,21 @@ void cleanup_install(void) {
 }
 
 _Bool cleanup_watch_file(const char *path) {
-  is_watching = 0;
   size_t const path_bytes = strlen(path) + 1;
-  if (path_bytes > sizeof watched_path) return false;
-  memcpy(watched_path, path, path_bytes);
-  is_watching = 1;
+  int free_one = 0;
+  while (free_one < FILE_COUNT && files[free_one].is_watched) free_one++;
+  if (free_one == FILE_COUNT || path_bytes > sizeof files->path) return false;
+  memcpy(files[free_one].path, path, path_bytes);
+  files[free_one].is_watched = 1;
   return true;
 }
 
-void cleanup_forget_file(void) { is_watching = 0; }
+void cleanup_forget_file(const char *path) {
+  for (int i = 0; i < FILE_COUNT; i++)
+    if (files[i].is_watched && strcmp(files[i].path, path) == 0) files[i].is_watched = 0;
+}
+
+void cleanup_watch_child(pid_t child) { watched_child = child; }
 
 void cleanup_watch_mapping(const char *name, const void *bytes, size_t byte_count) {
   char shown[PATH_MAX];

@@ -113,7 +113,7 @@ static void read_fills(struct dataset *dataset) {
       H5Pget_fill_value(properties, H5T_NATIVE_DOUBLE, &fill) >= 0) {
     struct numbers numbers = {.count = 1, .values = {fill}};
     if (dataset->stored_dtype != dataset->shape.dtype) make_unsigned(dataset, &numbers);
-    fills_add(&dataset->fills, numbers.values[0], "HDF5's fill value");
+    fills_add(&dataset->fills, numbers.values[0], HDF5_OWN_FILL);
   }
   H5Pclose(properties);
 }

@@ -6,6 +6,9 @@
 
 #include "hdf5_dataset.h"
 
+/* The origin of a fill value that HDF5 itself has for the dataset. */
+#define HDF5_OWN_FILL "HDF5's fill value"
+
 /* Reads what is missing, valid, packed and, by netCDF's _Unsigned, unsigned of dataset->id, whose
  * shape is known. */
 void hdf5_read_attributes(struct dataset *dataset);

@@ -10,6 +10,7 @@
 #include "hdf5_copy.h"
 
 #include "hdf5_references.h"
+#include "hdf5_same.h"
 #include "hdf5_stored.h"
 
 #include <stdlib.h>
@@ -119,15 +120,24 @@ static int copy_attribute_values(const struct copy *copy, const char *path, hid_
                                  hid_t type, hid_t space) {
   hssize_t const count = H5Sget_simple_extent_npoints(space);
   hid_t const memory_type = H5Tcopy(type);
-  void *const values = count > 0 ? calloc((size_t)count, H5Tget_size(memory_type)) : NULL;
+  size_t const value_bytes = H5Tget_size(memory_type);
+  void *const values = count > 0 ? calloc((size_t)count, value_bytes) : NULL;
+  void *const others = count > 0 && copy->is_check ? calloc((size_t)count, value_bytes) : NULL;
   int code = CODE_OK;
-  if (count > 0 && !values)
+  if (count > 0 && (!values || (copy->is_check && !others)))
     code = report_out_of_memory(copy->report, copy->name, "an attribute", (uint64_t)count);
   else if (count > 0 && H5Aread(from, memory_type, values) < 0)
     code = copy_fail_to_read(copy, path);
+  else if (count > 0 && copy->is_check)
+    code = H5Aread(to, memory_type, others) >= 0 &&
+                   values_are_same(copy, memory_type, (size_t)count, values, others)
+               ? CODE_OK
+               : copy_fail_as_other(copy, path);
   else if (count > 0 && H5Awrite(to, memory_type, values) < 0)
     code = copy_fail_to_write(copy, path);
   if (code == CODE_OK && values) H5Dvlen_reclaim(memory_type, space, H5P_DEFAULT, values);
+  if (code == CODE_OK && others) H5Dvlen_reclaim(memory_type, space, H5P_DEFAULT, others);
+  free(others);
   free(values);
   H5Tclose(memory_type);
   return code;
@@ -157,6 +167,29 @@ static int copy_attribute(struct copy *copy, size_t index, hid_t from, hid_t out
   return code;
 }
 
+/* The same attribute of the other file. */
+static int check_attribute(struct copy *copy, size_t index, hid_t from, hid_t out_object,
+                           const char *name) {
+  const char *const path = copy->tree->objects[index].path;
+  int code = CODE_OK;
+  if (copy->replace && copy->replace(copy, index, out_object, name, &code)) return code;
+  if (H5Aexists(out_object, name) <= 0) return copy_fail_as_other(copy, path);
+  hid_t const to = H5Aopen(out_object, name, H5P_DEFAULT);
+  hid_t const type = H5Aget_type(from), space = H5Aget_space(from);
+  hid_t const out_type = H5Aget_type(to), out_space = H5Aget_space(to);
+  bool const is_same_kind =
+      H5Tget_size(type) == H5Tget_size(out_type) && H5Tget_class(type) == H5Tget_class(out_type) &&
+      H5Sget_simple_extent_npoints(space) == H5Sget_simple_extent_npoints(out_space);
+  code = is_same_kind ? copy_attribute_values(copy, path, from, to, type, space)
+                      : copy_fail_as_other(copy, path);
+  H5Sclose(out_space);
+  H5Tclose(out_type);
+  H5Sclose(space);
+  H5Tclose(type);
+  H5Aclose(to);
+  return code;
+}
+
 /* properties: those that the object was created with. */
 static int copy_attributes(struct copy *copy, size_t index, hid_t object, hid_t out_object,
                            hid_t properties) {
@@ -175,7 +208,8 @@ static int copy_attributes(struct copy *copy, size_t index, hid_t object, hid_t 
     else if (chars < 0 || H5Aget_name(attribute, (size_t)chars + 1, name) < 0)
       code = copy_fail_to_read(copy, path);
     else
-      code = copy_attribute(copy, index, attribute, out_object, name);
+      code = copy->is_check ? check_attribute(copy, index, attribute, out_object, name)
+                            : copy_attribute(copy, index, attribute, out_object, name);
     free(name);
     if (attribute >= 0) H5Aclose(attribute);
   }
@@ -194,8 +228,7 @@ static int copy_comment(const struct copy *copy, hid_t object, hid_t out_object)
   return is_copied ? CODE_OK : copy_fail_to_write(copy, "a comment");
 }
 
-/* What belongs to an object that is there. */
-static int finish_object(struct copy *copy, size_t index) {
+int copy_what_belongs(struct copy *copy, size_t index) {
   const struct tree_object *const of = &copy->tree->objects[index];
   hid_t const object = H5Oopen(copy->in, of->path, H5P_DEFAULT);
   hid_t const out_object = H5Oopen(copy->out, of->path, H5P_DEFAULT);
@@ -206,7 +239,7 @@ static int finish_object(struct copy *copy, size_t index) {
   int code = object < 0       ? copy_fail_to_read(copy, of->path)
              : out_object < 0 ? copy_fail_to_write(copy, of->path)
                               : copy_attributes(copy, index, object, out_object, properties);
-  if (code == CODE_OK) code = copy_comment(copy, object, out_object);
+  if (code == CODE_OK && !copy->is_check) code = copy_comment(copy, object, out_object);
   if (properties >= 0) H5Pclose(properties);
   if (out_object >= 0) H5Oclose(out_object);
   if (object >= 0) H5Oclose(object);
@@ -226,13 +259,15 @@ static int copy_group(struct copy *copy, const char *path, hid_t link_properties
   return code;
 }
 
-static hid_t create_dataset(const struct copy *copy, const char *path, hid_t dataset, hid_t type,
+static hid_t create_dataset(const struct copy *copy, size_t index, hid_t dataset, hid_t type,
                             hid_t link_properties) {
+  const char *const path = copy->tree->objects[index].path;
   hid_t const properties = hdf5_properties_of(dataset), space = H5Dget_space(dataset);
   hid_t const out_type = copy_map_type(copy, type);
   hid_t made = H5I_INVALID_HID;
   if (H5Pget_layout(properties) == H5D_CHUNKED) /* else HDF5 might write chunks at once */
     H5Pset_alloc_time(properties, H5D_ALLOC_TIME_INCR);
+  copy->prepare(copy, index, dataset, properties);
   if (hdf5_stand_in_for_filters(properties))
     made = H5Dcreate2(copy->out, path, out_type, space, link_properties, properties, H5P_DEFAULT);
   H5Tclose(out_type);
@@ -258,7 +293,7 @@ static int copy_dataset(struct copy *copy, size_t index, hid_t link_properties) 
   hid_t const dataset = H5Dopen2(copy->in, path, H5P_DEFAULT);
   if (dataset < 0) return copy_fail_to_read(copy, path);
   hid_t const type = H5Dget_type(dataset);
-  hid_t const made = create_dataset(copy, path, dataset, type, link_properties);
+  hid_t const made = create_dataset(copy, index, dataset, type, link_properties);
   if (made < 0)
     code = copy_fail_to_write(copy, path);
   else if (copy_type_has_places(type))
@@ -296,7 +331,7 @@ static int copy_object(struct copy *copy, size_t index, hid_t link_properties) {
                             "it cannot be copied; remove it from a copy of the file",
                             object->path);
   }
-  return code == CODE_OK ? finish_object(copy, index) : code;
+  return code == CODE_OK ? copy_what_belongs(copy, index) : code;
 }
 
 /* group: the one of the new file. */
@@ -339,7 +374,7 @@ static int copy_links(struct copy *copy) {
 
 int copy_tree(struct copy *copy) {
   int code = copy_types(copy);
-  if (code == CODE_OK) code = finish_object(copy, 0);
+  if (code == CODE_OK) code = copy_what_belongs(copy, 0);
   if (code == CODE_OK) code = copy_links(copy);
   for (size_t i = 0; i < copy->reference_count && code == CODE_OK; i++)
     code = copy_references(copy, &copy->references[i]);

@@ -19,18 +19,26 @@ struct copy {
   const char *out_name; /* of the one that is written */
   hid_t in, out;
   const struct tree *tree;
+  bool is_check; /* both files are there: functions compare in place of writing */
   /* Makes the dataset tree->objects[index] if it is not copied as it is; by create_dataset of
    * copy_dataset. Returns an exit code; *is_made: it was not for copy_tree to do. */
   int (*make)(struct copy *copy, size_t index, hid_t link_properties, bool *is_made);
-  /* Writes the attribute in place of copy_tree, if it answers true; may be NULL. */
+  /* Changes the properties of the dataset tree->objects[index], which is copied as it is. */
+  void (*prepare)(const struct copy *copy, size_t index, hid_t dataset, hid_t properties);
+  /* Writes the attribute in place of copy_tree, if it answers true; may be NULL. In a check: it is
+   * another one in the new file. */
   bool (*replace)(struct copy *copy, size_t index, hid_t out_object, const char *attribute,
                   int *code);
-  void *user; /* of the two */
+  void *user; /* of these */
   char
       *types; /* the group that has committed types while others are copied; NULL: there are none */
   struct copy_reference *references;
   size_t reference_count, reference_capacity;
 };
+
+/* What belongs to tree->objects[index], which is there: its attributes and its comment. Returns an
+ * exit code, as copy_tree does. */
+int copy_what_belongs(struct copy *copy, size_t index);
 
 /* The file to copy to, with the properties that the other was made with. < 0: HDF5 failed. */
 hid_t copy_create_file(hid_t in, const char *path);

@@ -109,9 +109,9 @@ void hdf5_rows_close(struct dataset_rows *rows) {
   if (calls) calls->rows_close(rows);
 }
 
-int hdf5_repack(const struct job *job, const char *out_path, struct bounds *bounds,
+int hdf5_repack(const struct job *job, const struct repack_files *files, struct bounds *bounds,
                 const struct repack_end *end, struct json *json, struct repack_total *total) {
-  return is_loaded() ? calls->repack(job, out_path, bounds, end, json, total)
+  return is_loaded() ? calls->repack(job, files, bounds, end, json, total)
                      : refuse_name(&job->report, job->report.file);
 }
 

@@ -57,9 +57,9 @@ int hdf5_refuse_file(const struct report *report, const struct input *input) {
   return refuse(report, input);
 }
 
-int hdf5_repack(const struct job *job, const char *out_path, struct bounds *bounds,
+int hdf5_repack(const struct job *job, const struct repack_files *files, struct bounds *bounds,
                 const struct repack_end *end, struct json *json, struct repack_total *total) {
-  (void)out_path, (void)bounds, (void)end, (void)json, (void)total;
+  (void)files, (void)bounds, (void)end, (void)json, (void)total;
   return refuse_name(&job->report, job->report.file);
 }
 

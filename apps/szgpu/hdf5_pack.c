@@ -3,6 +3,8 @@
  */
 #include "hdf5_pack.h"
 
+#include "hdf5_attributes.h"
+#include "hdf5_netcdf.h"
 #include "hdf5_words.h"
 #include "values.h"
 
@@ -69,9 +71,9 @@ static int look(struct squeeze *squeeze, struct squeeze_work *work) {
   take_missing(work, &work->params);
   work->shape = (szgpu_shape){work->variable->dtype, 1, {1}};
   for (int axis = 0; axis < work->variable->rank; axis++) work->shape.dims[0] *= work->chunk[axis];
-  work->is_look = true;
+  work->kind = SQUEEZE_LOOK;
   int const code = squeeze_run(squeeze, work);
-  work->is_look = false;
+  work->kind = SQUEEZE_TO_ARCHIVES;
   return code;
 }
 
@@ -109,14 +111,15 @@ static int find_bound(struct squeeze *squeeze, struct squeeze_work *work,
 /* *is_possible: an archive can hold what is missing. */
 static int find_missing(struct squeeze *squeeze, struct squeeze_work *work,
                         struct plan_variable *variable, bool *is_possible) {
+  fills_fit(&variable->about.fills, variable->dtype);
   work->fills = variable->about.fills;
-  fills_fit(&work->fills, variable->dtype);
   *is_possible = true;
   if (variable->bound.mode == SZGPU_MODE_LOSSLESS || work->fills.count <= MOST_FILLS)
     return CODE_OK;
   int const code = look(squeeze, work);
   if (code != CODE_OK) return code;
   fills_keep_found(&work->fills);
+  variable->about.fills = work->fills;
   *is_possible = work->fills.count <= MOST_FILLS;
   if (!*is_possible)
     snprintf(variable->why, PLAN_WHY_CHARS, "%d kinds of missing values, and 4 can be kept",
@@ -131,7 +134,6 @@ static int find_missing(struct squeeze *squeeze, struct squeeze_work *work,
 static size_t make_words(const struct squeeze_work *work, const struct bound *stored,
                          const szgpu_params *asked, hid_t properties,
                          unsigned words[SZGPU_H5_MOST_WORDS]) {
-  static const char own_origin[] = "HDF5's fill value";
   const struct plan_variable *const variable = work->variable;
   bool const is_lossless = stored->mode == SZGPU_MODE_LOSSLESS;
   uint64_t dims[H5S_MAX_RANK];
@@ -143,7 +145,7 @@ static size_t make_words(const struct squeeze_work *work, const struct bound *st
   if (asked->layout == SZGPU_LAYOUT_LINEAR) *options |= SZGPU_H5_LINEAR;
   if (!is_lossless) *options |= szgpu_h5_predictor_bits(asked->predictor) | SZGPU_H5_NAMED;
   for (int i = 0; i < work->fills.count && !is_lossless; i++)
-    if (strcmp(work->fills.origins[i], own_origin) != 0)
+    if (strcmp(work->fills.origins[i], HDF5_OWN_FILL) != 0)
       szgpu_h5_add_fill(words, work->fills.values[i]);
   bool const has_own = H5Pfill_value_defined(properties, &defined) >= 0 &&
                        defined == H5D_FILL_VALUE_USER_DEFINED &&
@@ -180,11 +182,17 @@ static int begin(struct squeeze *squeeze, hid_t dataset, struct plan_variable *v
                         plan_name_of(squeeze->name, variable->path).text, "%s", why.text);
 }
 
+static hid_t properties_with_fill(const struct squeeze_work *work) {
+  hid_t const dataset = work->source.dataset, properties = hdf5_properties_of(dataset);
+  if (work->variable->lacks_fill) netcdf_give_fill(dataset, properties);
+  return properties;
+}
+
 /* The properties of the new dataset: those of the old one, but for chunks and filters. */
 static hid_t make_properties(const struct squeeze_work *work, const struct bound *stored,
                              const szgpu_params *asked) {
   unsigned words[SZGPU_H5_MOST_WORDS];
-  hid_t const properties = hdf5_properties_of(work->source.dataset);
+  hid_t const properties = properties_with_fill(work);
   size_t const count = make_words(work, stored, asked, properties, words);
   H5Premove_filter(properties, H5Z_FILTER_ALL);
   bool const is_made =
@@ -256,7 +264,7 @@ int pack_estimate(hid_t in, struct squeeze *squeeze, struct plan_variable *varia
   bool const is_possible = variable->is_compressed;
   if (code == CODE_OK && is_possible) code = find_bound(squeeze, &work, variable, &stored);
   if (code == CODE_OK && is_possible) {
-    hid_t const properties = H5Dget_create_plist(dataset);
+    hid_t const properties = properties_with_fill(&work);
     size_t const count =
         make_words(&work, &stored, &squeeze->job->options->params, properties, words);
     const char *const fault = take_words(&work, words, count);
@@ -266,6 +274,43 @@ int pack_estimate(hid_t in, struct squeeze *squeeze, struct plan_variable *varia
                                   "cannot be compressed: %s", fault)
                  : squeeze_run(squeeze, &work);
   }
+  variable->written_bytes = work.archive_bytes;
+  pieces_close(&work.source);
+  H5Dclose(dataset);
+  return code;
+}
+
+/* The chunks stay. Filters behind szgpu's are undone with it. */
+static hid_t properties_without_filters(hid_t dataset) {
+  hid_t const properties = hdf5_properties_of(dataset);
+  H5Premove_filter(properties, H5Z_FILTER_ALL);
+  H5Pset_chunk_opts(properties, 0);
+  H5Pset_alloc_time(properties, H5D_ALLOC_TIME_INCR);
+  return properties;
+}
+
+int pack_restore(struct copy *copy, struct squeeze *squeeze, struct plan_variable *variable,
+                 hid_t link_properties) {
+  struct hdf5_sentence why;
+  struct squeeze_work work = {.kind = SQUEEZE_TO_VALUES, .variable = variable};
+  szgpu_params const defaults = SZGPU_PARAMS_DEFAULTS;
+  hid_t const dataset = H5Dopen2(copy->in, variable->path, H5P_DEFAULT);
+  if (dataset < 0) return copy_fail_to_read(copy, variable->path);
+  memcpy(work.chunk, variable->chunk, sizeof work.chunk);
+  int code = CODE_OK;
+  if (!pieces_open(variable, dataset, &work.source, &why))
+    code = report_failure(copy->report, CODE_IO, plan_name_of(copy->name, variable->path).text,
+                          "%s", why.text);
+  hid_t const properties = properties_without_filters(dataset);
+  work.out = code == CODE_OK ? create(copy, &work, properties, link_properties) : H5I_INVALID_HID;
+  H5Pclose(properties);
+  if (code == CODE_OK && work.out < 0) code = copy_fail_to_write(copy, variable->path);
+  work.params = defaults;
+  work.shape = (szgpu_shape){variable->dtype, 1, {1}};
+  for (int axis = 0; axis < variable->rank; axis++) work.shape.dims[0] *= work.chunk[axis];
+  if (code == CODE_OK && variable->raw_bytes > 0) code = squeeze_run(squeeze, &work);
+  if (work.out >= 0 && H5Dclose(work.out) < 0 && code == CODE_OK)
+    code = copy_fail_to_write(copy, variable->path);
   variable->written_bytes = work.archive_bytes;
   pieces_close(&work.source);
   H5Dclose(dataset);

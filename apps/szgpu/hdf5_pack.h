@@ -13,6 +13,9 @@
  * exit code, and prints a sentence if it is not CODE_OK. */
 int pack_dataset(struct copy *copy, struct squeeze *squeeze, struct plan_variable *variable,
                  hid_t link_properties, bool *is_made);
+/* Makes the dataset without filters, of values that szgpu's filter has compressed. */
+int pack_restore(struct copy *copy, struct squeeze *squeeze, struct plan_variable *variable,
+                 hid_t link_properties);
 /* Sets variable->written_bytes to what some of its chunks let expect; makes nothing. */
 int pack_estimate(hid_t in, struct squeeze *squeeze, struct plan_variable *variable);
 

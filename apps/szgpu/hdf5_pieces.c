@@ -5,14 +5,30 @@
 
 #include "field.h"
 #include "hdf5_api.h"
+#include "hdf5_archive.h"
 #include "hdf5_chunks.h"
 #include "hdf5_names.h"
 #include "inflate.h"
+#include "szgpu_hdf5.h"
 #include "values.h"
 
 #include <string.h>
 
 /* ---- the dataset ---- */
+
+static bool take_archives(hid_t properties, struct pieces_source *source) {
+  unsigned flags, words[SZGPU_H5_MOST_WORDS] = {0};
+  size_t count = SZGPU_H5_MOST_WORDS;
+  szgpu_params params;
+  H5Z_filter_t const filter = H5Pget_filter2(properties, 0, &flags, &count, words, 0, NULL, NULL);
+  source->are_archives =
+      szgpu_h5_is_filter(filter) && !szgpu_h5_chunk(words, count, &params, &source->shape) &&
+      shape_values(&source->shape) * dtype_bytes(source->shape.dtype) == source->piece_bytes &&
+      source->shape.dtype == source->variable->dtype;
+  source->filters[0] = filter;
+  source->filter_count = 1;
+  return source->are_archives;
+}
 
 /* Whether threads can undo its filters. */
 static bool take_filters(hid_t properties, struct pieces_source *source) {
@@ -20,6 +36,7 @@ static bool take_filters(hid_t properties, struct pieces_source *source) {
   unsigned options = 0;
   bool const has_options = H5Pget_chunk_opts(properties, &options) >= 0 && options != 0;
   if (filter_count < 0 || filter_count > PIECES_MOST_FILTERS || has_options) return false;
+  if (filter_count == 1 && take_archives(properties, source)) return true;
   for (int i = 0; i < filter_count; i++) {
     unsigned flags;
     source->filters[i] = H5Pget_filter2(properties, (unsigned)i, &flags, NULL, NULL, 0, NULL, NULL);
@@ -78,6 +95,13 @@ static bool next_place(const struct box *box, int rank, const hsize_t *steps, hs
   return false;
 }
 
+/* Whether a chunk of the dataset, as it is in the file, is all that the box has. */
+static bool is_whole(const struct pieces_source *source, const struct box *box) {
+  size_t const dims_bytes = (size_t)source->variable->rank * sizeof *box->dims;
+  return !box->is_cut && !source->is_swapped &&
+         memcmp(box->dims, source->variable->chunk, dims_bytes) == 0;
+}
+
 /* A chunk that is not there is no error. A damaged index may pass for one: whoever reads a whole
  * dataset compares seen_chunks. */
 static bool read_piece(struct pieces_source *source, struct box *box, const hsize_t *place,
@@ -85,6 +109,7 @@ static bool read_piece(struct pieces_source *source, struct box *box, const hsiz
   int const rank = source->variable->rank;
   hsize_t raw_bytes = 0;
   uint32_t mask = 0;
+  unsigned char *to;
   if (H5Dget_chunk_storage_size(source->dataset, place, &raw_bytes) < 0 || raw_bytes == 0)
     return true;
   *why = (struct hdf5_sentence){
@@ -95,7 +120,10 @@ static bool read_piece(struct pieces_source *source, struct box *box, const hsiz
   *piece = (struct piece){.raw_bytes = (size_t)raw_bytes};
   if (box->piece_count > 0) piece->raw_offset = piece[-1].raw_offset + piece[-1].raw_bytes;
   memcpy(piece->place, place, (size_t)rank * sizeof *place);
-  if (hdf5_read_chunk(source->dataset, place, &mask, box->raw + piece->raw_offset) < 0) {
+  piece->is_in_place =
+      source->filter_count == 0 && raw_bytes == source->piece_bytes && is_whole(source, box);
+  to = piece->is_in_place ? box->values : box->raw + piece->raw_offset;
+  if (hdf5_read_chunk(source->dataset, place, &mask, to) < 0) {
     struct hdf5_sentence const reason = hdf5_last_failure();
     snprintf(why->text, sizeof why->text,
              "cannot be read (HDF5 says: %.160s); check it with h5dump", reason.text);
@@ -167,17 +195,26 @@ static void unshuffle(const unsigned char *planes, size_t width, size_t byte_cou
 }
 
 /* The filters were used in their order, so they are undone from the last on. The bytes move between
- * two buffers. NULL: damaged. */
-static const unsigned char *restore(const struct pieces_source *source, const struct piece *piece,
-                                    const unsigned char *raw, unsigned char *scratch) {
+ * two buffers, and to `end` at last, unless that is NULL. NULL: damaged. */
+static const unsigned char *restore(const struct pieces_source *source, szgpu_ctx *ctx,
+                                    const struct piece *piece, const unsigned char *raw,
+                                    unsigned char *scratch, unsigned char *end,
+                                    szgpu_status *status) {
   size_t const whole_bytes = (size_t)source->piece_bytes;
+  if (source->are_archives && !(piece->mask & 1)) {
+    const unsigned char *chunk;
+    *status = archive_restore(ctx, &source->shape, source->is_swapped, raw, piece->raw_bytes,
+                              end ? end : scratch, whole_bytes, &chunk);
+    return *status == SZGPU_OK ? chunk : NULL;
+  }
   unsigned char *const buffers[2] = {scratch, scratch + whole_bytes};
   const unsigned char *from = raw;
   size_t from_bytes = piece->raw_bytes;
   int turn = 0;
   for (int i = source->filter_count - 1; i >= 0; i--) {
     if (piece->mask >> i & 1) continue;
-    unsigned char *const to = buffers[turn];
+    bool const is_last = (piece->mask | ~0u << i) == ~0u; /* of those that it went through */
+    unsigned char *const to = is_last && end ? end : buffers[turn];
     turn = !turn;
     if (source->filters[i] == H5Z_FILTER_DEFLATE) {
       if (!inflate_bytes(from, from_bytes, to, whole_bytes)) return NULL;
@@ -219,17 +256,22 @@ static void place_piece(const struct pieces_source *source, const struct box *bo
   }
 }
 
-const char *pieces_make_values(const struct pieces_source *source, struct box *box,
-                               unsigned char *scratch) {
+const char *pieces_make_values(const struct pieces_source *source, szgpu_ctx *ctx, struct box *box,
+                               unsigned char *scratch, szgpu_status *status) {
+  *status = SZGPU_OK;
   if (!source->are_raw) return NULL;
+  unsigned char *const end = is_whole(source, box) ? box->values : NULL;
   if (box->is_cut || box->piece_count < pieces_in(source, box->count)) fill_box(source, box);
   for (size_t i = 0; i < box->piece_count; i++) {
     const struct piece *const piece = &box->pieces[i];
+    if (piece->is_in_place) continue;
     const unsigned char *const chunk =
-        restore(source, piece, box->raw + piece->raw_offset, scratch);
+        restore(source, ctx, piece, box->raw + piece->raw_offset, scratch, end, status);
+    if (!chunk && status_is_of_resources(*status)) return NULL;
+    *status = SZGPU_OK; /* what is damaged is told by a sentence */
     if (!chunk)
       return "has a damaged chunk, so it was not read; replace the file with an intact copy";
-    place_piece(source, box, piece, chunk);
+    if (chunk != box->values) place_piece(source, box, piece, chunk);
   }
   return NULL;
 }

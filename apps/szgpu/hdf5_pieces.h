@@ -1,8 +1,9 @@
 /* hdf5_pieces.h - reads the values of a box of a dataset: HDF5 in one thread, what it takes in any.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * If a dataset's chunks went through no filters, or through shuffle and deflate alone, HDF5 gives
- * the stored bytes, and threads make values of them. Otherwise HDF5 gives values.
+ * If a dataset's chunks went through no filters, through shuffle and deflate alone, or through
+ * szgpu's, HDF5 gives the stored bytes, and threads make values of them. Otherwise HDF5 gives
+ * values.
  */
 #ifndef HDF5_PIECES_H
 #define HDF5_PIECES_H
@@ -22,6 +23,8 @@ struct pieces_source {
   bool is_swapped;  /* values are big-endian in the file */
   int filter_count; /* of raw pieces */
   H5Z_filter_t filters[PIECES_MOST_FILTERS];
+  bool are_archives; /* raw pieces are szgpu's, of this shape */
+  szgpu_shape shape;
   uint64_t piece_bytes;     /* of a chunk of the dataset; 0: it has none */
   uint64_t most_raw_bytes;  /* that such a chunk may have in the file */
   uint64_t seen_chunks;     /* that are there, of those that were asked for */
@@ -33,6 +36,7 @@ struct piece {
   hsize_t place[H5S_MAX_RANK]; /* of its first value, in the dataset */
   unsigned mask;               /* filters that it did not go through */
   size_t raw_offset, raw_bytes;
+  bool is_in_place; /* it is what the values are, and there already */
 };
 
 /* A box, which begins and ends at chunks of the dataset, or at its edge. */
@@ -59,8 +63,9 @@ uint64_t pieces_in(const struct pieces_source *source, const hsize_t *dims);
  * False: HDF5 failed, or says what cannot be, and why. */
 bool pieces_read(struct pieces_source *source, struct box *box, bool *is_there,
                  struct hdf5_sentence *why);
-/* In any thread: fills box->values. scratch: 2 * piece_bytes. NULL, or what is wrong. */
-const char *pieces_make_values(const struct pieces_source *source, struct box *box,
-                               unsigned char *scratch);
+/* In any thread: fills box->values. ctx: for archives. scratch: 2 * piece_bytes. NULL, or what is
+ * wrong. *status: of resources, of which the data are not at fault. */
+const char *pieces_make_values(const struct pieces_source *source, szgpu_ctx *ctx, struct box *box,
+                               unsigned char *scratch, szgpu_status *status);
 
 #endif

@@ -11,6 +11,7 @@
 #include "hdf5_failure.h"
 #include "hdf5_filters.h"
 #include "hdf5_names.h"
+#include "hdf5_netcdf.h"
 #include "hdf5_roles.h"
 #include "hdf5_text.h"
 #include "hdf5_virtual.h"
@@ -34,7 +35,7 @@ struct planning {
   hid_t file;
   const struct tree *tree;
   const struct role *roles;
-  struct plan_rules *rules;
+  struct plan_rules *rules; /* NULL: what has archives is restored */
 };
 
 struct plan_name plan_name_of(const char *file, const char *path) {
@@ -219,7 +220,11 @@ static int check_bound(const struct planning *planning, struct plan_variable *va
 static int plan_variable(const struct planning *planning, hid_t dataset,
                          struct plan_variable *variable) {
   bool is_asked, is_rule;
+  double fill;
   plan_read_dataset(dataset, variable);
+  variable->lacks_fill = planning->rules->is_classic && netcdf_lacks_fill(dataset, &fill);
+  if (variable->lacks_fill && variable->is_number)
+    fills_add(&variable->about.fills, fill, HDF5_OWN_FILL);
   int code = find_bound(planning, dataset, variable, &is_asked, &is_rule);
   if (code != CODE_OK || variable->bound.is_kept) return code;
   code = check_storage(planning, dataset, variable, is_asked);
@@ -252,6 +257,31 @@ static int check_texts(const struct planning *planning) {
                         "has attributes or values that cannot be read; check it with h5dump");
 }
 
+bool plan_read_archives(hid_t dataset, struct plan_variable *variable) {
+  struct filter_use use;
+  plan_read_dataset(dataset, variable);
+  variable->is_compressed = hdf5_find_filter(dataset, &use);
+  variable->written_bytes = variable->stored_bytes;
+  if (!variable->is_compressed) return true;
+  variable->bound = (struct bound){.mode = use.params.mode, .value = use.params.bound};
+  if (use.is_known)
+    bound_print(&variable->bound, variable->why);
+  else
+    snprintf(variable->why, PLAN_WHY_CHARS, "by a later version");
+  if (use.is_known && use.params.mode == SZGPU_MODE_ABS)
+    variable->absolute_bound =
+        use.params.bound * (variable->about.is_packed ? fabs(variable->about.scale) : 1);
+  return use.is_known;
+}
+
+static int plan_to_restore(const struct planning *planning, hid_t dataset,
+                           struct plan_variable *variable) {
+  if (plan_read_archives(dataset, variable)) return CODE_OK;
+  return report_failure(planning->report, CODE_ARCHIVE,
+                        plan_name_of(planning->name, variable->path).text,
+                        "was compressed by a later version of szgpu; use that one");
+}
+
 static int plan_all(const struct planning *planning, struct plan *plan) {
   const struct tree *const tree = planning->tree;
   int code = CODE_OK;
@@ -267,11 +297,12 @@ static int plan_all(const struct planning *planning, struct plan *plan) {
           planning->report, CODE_IO, plan_name_of(planning->name, variable->path).text,
           "cannot be opened (HDF5 says: %s); check %s with h5ls -r", reason.text, planning->name);
     }
-    code = plan_variable(planning, dataset, variable);
+    code = planning->rules ? plan_variable(planning, dataset, variable)
+                           : plan_to_restore(planning, dataset, variable);
     H5Dclose(dataset);
   }
   if (code == CODE_OK) code = check_texts(planning);
-  return code == CODE_OK ? refuse_unused(planning) : code;
+  return code == CODE_OK && planning->rules ? refuse_unused(planning) : code;
 }
 
 int plan_make(const struct report *report, const char *name, hid_t file, const struct tree *tree,
@@ -285,6 +316,15 @@ int plan_make(const struct report *report, const char *name, hid_t file, const s
                                               tree->object_count * sizeof *plan->variables);
   free(roles);
   return code;
+}
+
+int plan_restore(const struct report *report, const char *name, hid_t file, const struct tree *tree,
+                 struct plan *plan) {
+  struct planning const planning = {report, name, file, tree, NULL, NULL};
+  *plan = (struct plan){calloc(tree->object_count + 1, sizeof *plan->variables), 0};
+  return plan->variables ? plan_all(&planning, plan)
+                         : report_out_of_memory(report, name, "the list of its datasets",
+                                                tree->object_count * sizeof *plan->variables);
 }
 
 void plan_free(struct plan *plan) {

@@ -19,6 +19,7 @@ struct plan_variable {
   struct bound bound;       /* as it was asked for; only if it is compressed */
   double absolute_bound;    /* what holds in the unit of the variable; 0: of each value, or none */
   struct dataset about;     /* its ids are closed */
+  bool lacks_fill;          /* netcdf_give_fill gives it one */
   szgpu_dtype dtype;        /* of the stored values; only if is_number */
   bool is_number;
   int rank;
@@ -39,15 +40,23 @@ struct plan_rules {
   bool has_rest;
   struct bound rest; /* of -m and -e */
   hid_t like;        /* a file; < 0: none */
+  bool is_classic;   /* the file was made by nccopy, of one of classic netCDF */
 };
 
 /* Returns an exit code, and prints a sentence about the file `name` if it is not CODE_OK. */
 int plan_make(const struct report *report, const char *name, hid_t file, const struct tree *tree,
               struct plan_rules *rules, struct plan *plan);
+/* The same for datasets that szgpu has compressed, which are to be restored. */
+int plan_restore(const struct report *report, const char *name, hid_t file, const struct tree *tree,
+                 struct plan *plan);
 void plan_free(struct plan *plan);
 
 /* Sets what HDF5 says of the dataset: its type, dims and sizes, and what its attributes say. */
 void plan_read_dataset(hid_t dataset, struct plan_variable *variable);
+
+/* The same, and whether szgpu has compressed it, with which bound. False: a later version has, so
+ * the bound is not known. */
+bool plan_read_archives(hid_t dataset, struct plan_variable *variable);
 
 /* "/tos" as "in.nc:/tos", for messages. */
 struct plan_name {

@@ -13,4 +13,8 @@ void range_include(struct squeeze_range *range, double least, double greatest);
 szgpu_status range_look(szgpu_ctx *ctx, const struct squeeze_work *work, struct box *box,
                         struct fills *fills, struct squeeze_range *range);
 
+/* Drops fill values and limits that no value of an archive meets, nor can when it is restored: to
+ * look for them takes the library as long as half of its work. */
+void range_spare(szgpu_params *params, szgpu_dtype dtype, const void *values, uint64_t count);
+
 #endif

@@ -24,14 +24,17 @@ static void choose_name(hid_t in, struct record *record) {
     snprintf(record->variable, sizeof record->variable, "szgpu_quantization_%d", i);
 }
 
-void record_begin(hid_t in, const char *command, const struct plan *plan, struct record *record) {
+void record_begin(hid_t in, const char *command, const struct plan *plan, bool is_of_restored,
+                  struct record *record) {
   static const char *const marks[] = {"_NCProperties", "Conventions", "_nc3_strict", history};
-  *record = (struct record){.command = command};
+  *record = (struct record){.command = command, .is_of_restored = is_of_restored};
   hid_t const root = H5Gopen2(in, "/", H5P_DEFAULT);
   for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
     record->is_cf |= hdf5_has_attribute(root, marks[i]);
   H5Gclose(root);
-  for (size_t i = 0; i < plan->count; i++) record->is_needed |= loses(&plan->variables[i]);
+  for (size_t i = 0; i < plan->count; i++)
+    record->is_needed |=
+        is_of_restored ? plan->variables[i].is_compressed : loses(&plan->variables[i]);
   choose_name(in, record);
 }
 
@@ -124,7 +127,7 @@ static bool write_variable(const struct copy *copy, const struct record *record)
 }
 
 int record_end(const struct copy *copy, const struct record *record, const struct plan *plan) {
-  for (size_t i = 0; i < plan->count; i++) {
+  for (size_t i = 0; i < plan->count && !record->is_of_restored; i++) {
     const struct plan_variable *const variable = &plan->variables[i];
     if (!loses(variable)) continue;
     hid_t const dataset = H5Dopen2(copy->out, variable->path, H5P_DEFAULT);
@@ -134,7 +137,8 @@ int record_end(const struct copy *copy, const struct record *record, const struc
     if (code != CODE_OK) return code;
   }
   if (!record->is_cf || !record->is_needed) return CODE_OK;
-  if (!write_variable(copy, record)) return copy_fail_to_write(copy, record->variable);
+  if (!record->is_of_restored && !write_variable(copy, record))
+    return copy_fail_to_write(copy, record->variable);
   hid_t const root = H5Gopen2(copy->out, "/", H5P_DEFAULT);
   int code = CODE_OK;
   if (!hdf5_has_attribute(root, history)) code = write_history(copy, record, root, NULL, false);

@@ -18,11 +18,13 @@ struct record {
   bool is_cf;          /* the file follows CF or netCDF, so that it gets a variable and a history */
   char variable[64];   /* its name */
   const char *command; /* the command line, for the history */
-  bool is_needed;      /* some variable loses something */
+  bool is_needed;      /* some variable loses something, or has been restored */
+  bool is_of_restored; /* what they have lost is in the file already */
 };
 
 /* Reads what the file that is copied says. command outlives the record. */
-void record_begin(hid_t in, const char *command, const struct plan *plan, struct record *record);
+void record_begin(hid_t in, const char *command, const struct plan *plan, bool is_of_restored,
+                  struct record *record);
 /* Writes the new history in place of an attribute of that name. False: the attribute is another. */
 bool record_replace(const struct copy *copy, const struct record *record, size_t object,
                     hid_t out_object, const char *attribute, int *code);

@@ -7,27 +7,12 @@
  */
 #include "hdf5_references.h"
 
+#include "hdf5_same.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 enum { PART_BYTES = 1 << 24 }; /* of a dataset's values, read at once */
-
-bool copy_type_has_places(hid_t type) {
-  H5T_class_t const class = H5Tget_class(type);
-  bool has_places = class == H5T_REFERENCE || class == H5T_VLEN ||
-                    (class == H5T_STRING && H5Tis_variable_str(type) > 0);
-  int const member_count = class == H5T_COMPOUND ? H5Tget_nmembers(type) : 0;
-  for (int i = 0; i < member_count && !has_places; i++) {
-    hid_t const member = H5Tget_member_type(type, (unsigned)i);
-    has_places = copy_type_has_places(member);
-    H5Tclose(member);
-  }
-  if (class != H5T_ARRAY) return has_places;
-  hid_t const element = H5Tget_super(type);
-  has_places = copy_type_has_places(element);
-  H5Tclose(element);
-  return has_places;
-}
 
 /* Null if the object is not in the tree. */
 static const char *path_of(const struct copy *copy, hid_t object) {
@@ -157,8 +142,18 @@ struct values {
   hid_t space; /* of the dataset */
   hid_t part;  /* of the values in memory */
   size_t count;
-  unsigned char *bytes;
+  unsigned char *bytes, *others; /* others: of the new dataset, in a check */
 };
+
+static int check_part(const struct copy *copy, const struct values *values) {
+  memset(values->others, 0, values->count * H5Tget_size(values->type));
+  bool const is_same =
+      H5Dread(values->to, values->type, values->part, values->space, H5P_DEFAULT, values->others) >=
+          0 &&
+      values_are_same(copy, values->type, values->count, values->bytes, values->others);
+  if (is_same) H5Dvlen_reclaim(values->type, values->part, H5P_DEFAULT, values->others);
+  return is_same ? CODE_OK : copy_fail_as_other(copy, values->path);
+}
 
 static int write_part(const struct copy *copy, struct values *values) {
   memset(values->bytes, 0, values->count * H5Tget_size(values->type));
@@ -166,7 +161,9 @@ static int write_part(const struct copy *copy, struct values *values) {
       0)
     return copy_fail_to_read(copy, values->path);
   int code = CODE_OK;
-  if (!lead_all(copy, values->type, values->count, values->bytes))
+  if (copy->is_check)
+    code = check_part(copy, values);
+  else if (!lead_all(copy, values->type, values->count, values->bytes))
     code = refuse(copy, values->path);
   else if (H5Dwrite(values->to, values->type, values->part, values->space, H5P_DEFAULT,
                     values->bytes) < 0)
@@ -186,7 +183,9 @@ static int write_parts(const struct copy *copy, struct values *values) {
   if (rows == 0) rows = 1;
   if (rows > dims[0]) rows = dims[0];
   values->bytes = calloc((size_t)(rows * row), H5Tget_size(values->type));
-  if (!values->bytes) return report_out_of_memory(copy->report, copy->name, "references", rows);
+  if (copy->is_check) values->others = calloc((size_t)(rows * row), H5Tget_size(values->type));
+  if (!values->bytes || (copy->is_check && !values->others))
+    return report_out_of_memory(copy->report, copy->name, "references", rows);
   int code = CODE_OK;
   for (start[0] = 0; start[0] < dims[0] && code == CODE_OK; start[0] += rows) {
     memcpy(count, dims, sizeof count);
@@ -216,6 +215,7 @@ int copy_values(const struct copy *copy, const char *path, hid_t from, hid_t to)
   values.space = H5Dget_space(from);
   int code = CODE_OK;
   if (H5Sget_simple_extent_type(values.space) != H5S_NULL) code = write_parts(copy, &values);
+  free(values.others);
   free(values.bytes);
   H5Sclose(values.space);
   H5Tclose(values.type);

@@ -6,10 +6,6 @@
 
 #include "hdf5_copy.h"
 
-/* Whether values of the type have parts that are stored elsewhere in the file: references, lists
- * and texts of a variable length. */
-bool copy_type_has_places(hid_t type);
-
 /* Copies values that have no chunks; from and to are datasets. Values that are in other files, or
  * were never written, are left out. Each returns an exit code, and prints a sentence if it is not
  * CODE_OK. */

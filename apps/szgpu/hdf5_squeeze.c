@@ -1,4 +1,4 @@
-/* hdf5_squeeze.c - makes archives of a dataset's chunks: HDF5 in one thread, the library in all.
+/* hdf5_squeeze.c - works on a dataset's chunks: HDF5 in one thread, the library in all.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * HDF5 works in the calling thread alone, which reads boxes into a ring of slots and writes what
@@ -8,10 +8,11 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "hdf5_squeeze.h"
 
+#include "../chunks/lost.h"
 #include "field.h"
 #include "hdf5_range.h"
+#include "hdf5_slots.h"
 #include "launcher.h"
-#include "memory.h"
 #include "values.h"
 
 #include <assert.h>
@@ -21,29 +22,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPARE_SLOTS = 2, CACHE_BYTES = 4 << 20 }; /* HDF5's */
-
-struct slot {
-  struct box box;
-  struct memory values, room; /* room: for stored bytes, then for the archive */
-  size_t archive_bytes;
-  bool is_plain; /* the values, in the order of the file, are what is written */
-  bool is_done;
-  szgpu_status status;
-  const szgpu_ctx *ctx; /* that had the status */
-  const char *damage;   /* NULL: none */
-};
-
-struct squeezer {
-  struct squeeze *of;
-  pthread_t thread;
-  szgpu_ctx *ctx;
-  struct memory scratch;
-  struct fills fills; /* found by this one */
-  struct squeeze_range range;
-};
-
 /* ---- in all threads ---- */
+
+static szgpu_status compress_once(const struct squeeze_work *work, szgpu_ctx *ctx,
+                                  const szgpu_params *params, struct slot *slot) {
+  return szgpu_compress(ctx, params, &work->shape, slot->box.values, slot->room.bytes,
+                        slot->room.byte_count, &slot->archive_bytes);
+}
 
 /* The filter keeps values that were restored before where they are, in case that a part of a chunk
  * is written later. That takes as long as the rest, and is for those that are likely to be. */
@@ -51,10 +36,19 @@ static szgpu_status compress(const struct squeeze_work *work, szgpu_ctx *ctx, st
   uint64_t const value_count = slot->box.value_count;
   size_t const chunk_bytes = (size_t)value_count * work->source.value_bytes;
   szgpu_params params = work->params;
-  if (!(work->may_grow && slot->box.is_cut)) params.keep &= ~(uint64_t)SZGPU_KEEP_RESTORED;
-  szgpu_status const status =
-      szgpu_compress(ctx, &params, &work->shape, slot->box.values, slot->room.bytes,
-                     slot->room.byte_count, &slot->archive_bytes);
+  bool loses = false;
+  if (!(work->may_grow && slot->box.is_cut)) {
+    params.keep &= ~(uint64_t)SZGPU_KEEP_RESTORED;
+    range_spare(&params, work->shape.dtype, slot->box.values, value_count);
+  }
+  szgpu_status status = compress_once(work, ctx, &params, slot);
+  if (status == SZGPU_OK)
+    status = chunk_find_lost(ctx, slot->room.bytes, slot->archive_bytes, slot->box.values,
+                             chunk_bytes, work->source.value_bytes, &loses);
+  if (loses) {
+    params = chunk_lossless_params(&params);
+    status = compress_once(work, ctx, &params, slot);
+  }
   slot->is_plain = status == SZGPU_OK && slot->archive_bytes >= chunk_bytes;
   if (slot->is_plain && work->source.is_swapped)
     swap_bytes(slot->box.values, slot->box.values, value_count, work->shape.dtype);
@@ -64,12 +58,30 @@ static szgpu_status compress(const struct squeeze_work *work, szgpu_ctx *ctx, st
 static void work_on(struct squeezer *squeezer, struct slot *slot) {
   const struct squeeze_work *const work = squeezer->of->work;
   slot->ctx = squeezer->ctx;
-  slot->status = SZGPU_OK;
-  slot->damage = pieces_make_values(&work->source, &slot->box, squeezer->scratch.bytes);
-  if (slot->damage) return;
-  slot->status = work->is_look ? range_look(squeezer->ctx, work, &slot->box, &squeezer->fills,
-                                            &squeezer->range)
-                               : compress(work, squeezer->ctx, slot);
+  slot->damage = pieces_make_values(&work->source, squeezer->ctx, &slot->box,
+                                    squeezer->scratch.bytes, &slot->status);
+  if (slot->damage || slot->status != SZGPU_OK) return;
+  switch (work->kind) {
+    case SQUEEZE_TO_ARCHIVES:
+      slot->status = compress(work, squeezer->ctx, slot);
+      break;
+    case SQUEEZE_TO_VALUES:
+      slot->is_plain = true;
+      if (work->source.is_swapped)
+        swap_bytes(slot->box.values, slot->box.values, slot->box.value_count, work->shape.dtype);
+      break;
+    case SQUEEZE_LOOK:
+      slot->status =
+          range_look(squeezer->ctx, work, &slot->box, &squeezer->fills, &squeezer->range);
+      break;
+    case SQUEEZE_COMPARE:
+      slot->damage = pieces_make_values(&work->other, squeezer->ctx, &slot->other,
+                                        squeezer->scratch.bytes, &slot->status);
+      slot->is_other_damaged = slot->damage != NULL;
+      if (!slot->damage && slot->status == SZGPU_OK)
+        compare_boxes(work->variable, &work->fills, &slot->box, &slot->other,
+                      &squeezer->difference);
+  }
 }
 
 static void *run_squeezer(void *user) {
@@ -93,17 +105,6 @@ static void *run_squeezer(void *user) {
 
 /* ---- a dataset, in the thread of HDF5 ---- */
 
-static struct plan_name name_of(const struct squeeze *squeeze, const struct squeeze_work *work) {
-  return plan_name_of(squeeze->name, work->variable->path);
-}
-
-static uint64_t count_chunks(const struct squeeze_work *work) {
-  uint64_t count = 1;
-  for (int axis = 0; axis < work->variable->rank; axis++)
-    count *= (work->variable->dims[axis] - 1) / work->chunk[axis] + 1;
-  return count;
-}
-
 /* The box of the i-th chunk. */
 static void place_box(const struct squeeze_work *work, uint64_t i, struct box *box) {
   const struct plan_variable *const variable = work->variable;
@@ -120,105 +121,25 @@ static void place_box(const struct squeeze_work *work, uint64_t i, struct box *b
   }
 }
 
-static void drop_slots(struct squeeze *squeeze) {
-  for (int i = 0; i < squeeze->slot_count; i++) {
-    memory_give_back(&squeeze->slots[i].values);
-    memory_give_back(&squeeze->slots[i].room);
-    free(squeeze->slots[i].box.pieces);
-  }
-  free(squeeze->slots);
-  squeeze->slots = NULL;
-  squeeze->slot_count = 0;
-  for (int i = 0; i <= squeeze->thread_count; i++) memory_give_back(&squeeze->squeezers[i].scratch);
-}
-
-/* What a run takes: for each slot, for each squeezer, and in any case. */
-struct needs {
-  uint64_t slot_bytes, squeezer_bytes, other_bytes;
-  uint64_t value_bytes, room_bytes; /* of a slot */
-  uint64_t piece_count;
-};
-
-static szgpu_status find_needs(const struct squeeze *squeeze, const struct squeeze_work *work,
-                               bool is_wide, struct needs *needs) {
-  size_t workspace_bytes, archive_bytes;
-  const struct pieces_source *const source = &work->source;
-  const struct squeezer *const squeezer = &squeeze->squeezers[is_wide ? squeeze->thread_count : 0];
-  szgpu_status const status =
-      szgpu_sizes(squeezer->ctx, &work->params, &work->shape, &workspace_bytes, &archive_bytes);
-  if (status != SZGPU_OK) return status;
-  needs->piece_count = pieces_in(source, work->chunk);
-  needs->value_bytes = source->value_bytes;
-  for (int axis = 0; axis < work->variable->rank; axis++) needs->value_bytes *= work->chunk[axis];
-  uint64_t const raw_bytes = needs->piece_count * source->most_raw_bytes;
-  needs->room_bytes = work->is_look ? raw_bytes : archive_bytes;
-  if (needs->room_bytes < raw_bytes) needs->room_bytes = raw_bytes;
-  needs->slot_bytes = needs->value_bytes + needs->room_bytes;
-  needs->squeezer_bytes = workspace_bytes + 2 * source->piece_bytes;
-  needs->other_bytes = CACHE_BYTES + (source->are_raw ? 0 : 3 * source->piece_bytes);
-  return SZGPU_OK;
-}
-
-static bool take_slot(const struct needs *needs, struct slot *slot) {
-  slot->values = memory_take(needs->value_bytes);
-  slot->room = memory_take(needs->room_bytes);
-  slot->box.pieces = calloc((size_t)needs->piece_count + 1, sizeof *slot->box.pieces);
-  slot->box.values = slot->values.bytes;
-  slot->box.raw = slot->room.bytes;
-  slot->is_done = true; /* there is nothing in it */
-  return slot->values.bytes && slot->room.bytes && slot->box.pieces;
-}
-
-/* As many slots as memory allows, up to two more than threads. Each thread needs one of its own. */
-static int take_slots(struct squeeze *squeeze, const struct squeeze_work *work, bool is_wide) {
-  struct needs needs = {0};
-  const struct report *const report = &squeeze->job->report;
-  szgpu_status const status = find_needs(squeeze, work, is_wide, &needs);
-  if (status != SZGPU_OK) return report_status(report, name_of(squeeze, work).text, status, NULL);
-  uint64_t const chunk_count = count_chunks(work);
-  int slots = is_wide ? 1 : squeeze->thread_count + SPARE_SLOTS;
-  if ((uint64_t)slots > chunk_count) slots = (int)chunk_count;
-  uint64_t wanted;
-  for (;; slots--) {
-    int const busy = slots < squeeze->thread_count ? slots : squeeze->thread_count;
-    wanted = needs.other_bytes + (uint64_t)slots * needs.slot_bytes +
-             (uint64_t)busy * needs.squeezer_bytes;
-    if (memory_allows(wanted)) break;
-    if (slots == 1)
-      return report_failure(report, CODE_RESOURCE, name_of(squeeze, work).text,
-                            "needs %s %" PRIu64 "M at least; give more", memory_limit_option(),
-                            (wanted >> 20) + 1);
-  }
-  assert(slots > 0); /* a dataset that has values has chunks */
-  squeeze->slots = calloc((size_t)slots, sizeof *squeeze->slots);
-  squeeze->slot_count = squeeze->slots ? slots : 0;
-  bool has_room = squeeze->slots != NULL;
-  for (int i = 0; i < slots && has_room; i++) {
-    has_room = take_slot(&needs, &squeeze->slots[i]);
-    squeeze->slots[i].box.value_count = needs.value_bytes / work->source.value_bytes;
-  }
-  for (int i = 0; i <= squeeze->thread_count && has_room; i++) {
-    squeeze->squeezers[i].scratch = memory_take(2 * work->source.piece_bytes);
-    has_room = squeeze->squeezers[i].scratch.bytes != NULL;
-  }
-  return has_room ? CODE_OK
-                  : report_out_of_memory(report, name_of(squeeze, work).text, "its chunks", wanted);
-}
-
 /* What has become of a box, to the new dataset. */
 static int finish_slot(struct squeeze *squeeze, struct squeeze_work *work, struct slot *slot) {
   const struct report *const report = &squeeze->job->report;
+  if (slot->damage && slot->is_other_damaged)
+    return report_failure(report, CODE_IO, squeeze_name_of(squeeze, work).text,
+                          "has a damaged chunk in the new file, which was therefore not written; "
+                          "check the disk and the memory of this machine");
   if (slot->damage)
-    return report_failure(report, CODE_IO, name_of(squeeze, work).text, "%s", slot->damage);
+    return report_failure(report, CODE_IO, squeeze_name_of(squeeze, work).text, "%s", slot->damage);
   if (slot->status != SZGPU_OK)
-    return report_status(report, name_of(squeeze, work).text, slot->status, slot->ctx);
-  if (work->is_look) return CODE_OK;
+    return report_status(report, squeeze_name_of(squeeze, work).text, slot->status, slot->ctx);
+  if (work->kind == SQUEEZE_LOOK || work->kind == SQUEEZE_COMPARE) return CODE_OK;
   size_t const plain_bytes = (size_t)slot->box.value_count * work->source.value_bytes;
   size_t const bytes = slot->is_plain ? plain_bytes : slot->archive_bytes;
   const void *const from = slot->is_plain ? slot->box.values : slot->room.bytes;
   work->archive_bytes += bytes;
   if (work->out < 0) return CODE_OK;
-  return H5Dwrite_chunk(work->out, H5P_DEFAULT, slot->is_plain, slot->box.start, bytes, from) >= 0
+  bool const is_spared = slot->is_plain && work->kind == SQUEEZE_TO_ARCHIVES; /* the filter */
+  return H5Dwrite_chunk(work->out, H5P_DEFAULT, is_spared, slot->box.start, bytes, from) >= 0
              ? CODE_OK
              : hdf5_fail_to_write(report, squeeze->job->options->output, "a chunk");
 }
@@ -227,7 +148,7 @@ static void tell_progress(struct squeeze *squeeze, const struct squeeze_work *wo
                           const struct box *box) {
   uint64_t bytes = work->source.value_bytes;
   for (int axis = 0; axis < work->variable->rank; axis++) bytes *= box->count[axis];
-  if (!work->is_look) squeeze->done_bytes += bytes;
+  if (work->kind != SQUEEZE_LOOK) squeeze->done_bytes += bytes;
   progress_part(squeeze->job->progress, 0, 1);
   progress_tick(squeeze->job->progress, squeeze->done_bytes, squeeze->total_bytes);
 }
@@ -262,10 +183,23 @@ static void use_slot(struct squeeze *squeeze, struct slot *slot) {
   pthread_mutex_unlock(&squeeze->lock);
 }
 
+/* Both boxes, if there are two: what one of them lacks must be what was never written. */
+static bool read_slot(struct squeeze_work *work, uint64_t number, struct slot *slot, bool *is_there,
+                      struct hdf5_sentence *why) {
+  bool is_other_there = false;
+  place_box(work, number, &slot->box);
+  if (!pieces_read(&work->source, &slot->box, is_there, why)) return false;
+  if (work->kind != SQUEEZE_COMPARE) return true;
+  place_box(work, number, &slot->other);
+  if (!pieces_read(&work->other, &slot->other, &is_other_there, why)) return false;
+  *is_there |= is_other_there;
+  return true;
+}
+
 /* Every chunk, or some of them; *run_count: how many there were. */
 static int run_chunks(struct squeeze *squeeze, struct squeeze_work *work, bool is_wide,
                       uint64_t *run_count) {
-  uint64_t const chunk_count = count_chunks(work), first = squeeze->given;
+  uint64_t const chunk_count = squeeze_count_chunks(work), first = squeeze->given;
   uint64_t const most = work->most_chunks ? work->most_chunks : chunk_count;
   uint64_t const step = (chunk_count - 1) / most + 1;
   uint64_t emptied = first;
@@ -280,10 +214,9 @@ static int run_chunks(struct squeeze *squeeze, struct squeeze_work *work, bool i
       code = empty_slot(squeeze, work, emptied++);
     if (code != CODE_OK) break;
     ++*run_count;
-    place_box(work, i, &slot->box);
-    if (!pieces_read(&work->source, &slot->box, &is_there, &why))
-      code = report_failure(&squeeze->job->report, CODE_IO, name_of(squeeze, work).text, "%s",
-                            why.text);
+    if (!read_slot(work, i, slot, &is_there, &why))
+      code = report_failure(&squeeze->job->report, CODE_IO, squeeze_name_of(squeeze, work).text,
+                            "%s", why.text);
     else if (is_there && is_wide)
       use_slot(squeeze, slot);
     else if (is_there)
@@ -312,7 +245,7 @@ static int check_count(const struct squeeze *squeeze, const struct squeeze_work 
   bool const is_known = H5Dget_num_chunks(work->source.dataset, space, &stored_chunks) >= 0;
   H5Sclose(space);
   if (is_known && stored_chunks == work->source.seen_chunks) return CODE_OK;
-  return report_failure(&squeeze->job->report, CODE_IO, name_of(squeeze, work).text,
+  return report_failure(&squeeze->job->report, CODE_IO, squeeze_name_of(squeeze, work).text,
                         "has a damaged index: HDF5 finds %" PRIu64
                         " of its chunks; replace the file with an intact copy",
                         work->source.seen_chunks);
@@ -320,27 +253,31 @@ static int check_count(const struct squeeze *squeeze, const struct squeeze_work 
 
 int squeeze_run(struct squeeze *squeeze, struct squeeze_work *work) {
   bool const is_wide =
-      count_chunks(work) < (uint64_t)squeeze->thread_count || squeeze->thread_count == 0;
-  uint64_t const chunk_count = count_chunks(work);
+      squeeze_count_chunks(work) < (uint64_t)squeeze->thread_count || squeeze->thread_count == 0;
+  uint64_t const chunk_count = squeeze_count_chunks(work);
   uint64_t run_count = 0;
   work->archive_bytes = 0;
   work->source.seen_chunks = 0;
   work->range = (struct squeeze_range){.has_values = false};
-  int code = take_slots(squeeze, work, is_wide);
+  int code = squeeze_take_slots(squeeze, work, is_wide);
   for (int i = 0; i <= squeeze->thread_count; i++) {
     squeeze->squeezers[i].fills = work->fills;
     squeeze->squeezers[i].range = work->range;
+    squeeze->squeezers[i].difference = (struct difference){0};
   }
   squeeze->work = work;
   if (code == CODE_OK) code = run_chunks(squeeze, work, is_wide, &run_count);
-  for (int i = 0; i <= squeeze->thread_count && work->is_look; i++) {
+  work->difference = (struct difference){0};
+  for (int i = 0; i <= squeeze->thread_count; i++)
+    difference_include(&work->difference, &squeeze->squeezers[i].difference);
+  for (int i = 0; i <= squeeze->thread_count && work->kind == SQUEEZE_LOOK; i++) {
     const struct squeezer *const squeezer = &squeeze->squeezers[i];
     for (int k = 0; k < work->fills.count; k++)
       work->fills.is_found[k] |= squeezer->fills.is_found[k];
     if (squeezer->range.has_values)
       range_include(&work->range, squeezer->range.least, squeezer->range.greatest);
   }
-  drop_slots(squeeze);
+  squeeze_drop_slots(squeeze);
   if (code == CODE_OK) code = check_count(squeeze, work);
   if (run_count > 0)
     work->archive_bytes =

@@ -1,9 +1,10 @@
-/* hdf5_squeeze.h - makes archives of a dataset's chunks: HDF5 in one thread, the library in all.
+/* hdf5_squeeze.h - works on a dataset's chunks: HDF5 in one thread, the library in all.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef HDF5_SQUEEZE_H
 #define HDF5_SQUEEZE_H
 
+#include "hdf5_compare.h"
 #include "hdf5_pieces.h"
 #include "job.h"
 
@@ -34,15 +35,24 @@ struct squeeze_range {
   double least, greatest;
 };
 
+/* What is done with each chunk. */
+enum squeeze_kind {
+  SQUEEZE_TO_ARCHIVES,
+  SQUEEZE_TO_VALUES, /* that are written as they are */
+  SQUEEZE_LOOK,      /* only for fills and range, of values that params and fills say are there */
+  SQUEEZE_COMPARE    /* with those of `other` */
+};
+
 /* A dataset at work. */
 struct squeeze_work {
+  enum squeeze_kind kind;
   const struct plan_variable *variable;
-  struct pieces_source source;
+  struct pieces_source source, other; /* other: the new dataset, only for SQUEEZE_COMPARE */
+  struct difference difference;
   hsize_t chunk[H5S_MAX_RANK]; /* of the new dataset */
   szgpu_params params;
   szgpu_shape shape; /* of a chunk */
   bool may_grow;     /* chunks that the edge cuts will be written again, with more values */
-  bool is_look;      /* only for fills and range, of values that params and fills say are there */
   struct fills fills;
   struct squeeze_range range;
   hid_t out;              /* where the chunks go; < 0: nowhere */

@@ -5,6 +5,8 @@
  */
 #include "hdf5_stored.h"
 
+#include "hdf5_same.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,9 +51,32 @@ struct chunks {
   hid_t from, to;
   hsize_t file_bytes; /* no chunk has more */
   hsize_t found;
-  unsigned char *bytes;
+  unsigned char *bytes, *others; /* others: of the new chunk, in a check */
   size_t capacity;
 };
+
+static bool is_same_chunk(struct chunks *chunks, const hsize_t *place, hsize_t byte_count,
+                          uint32_t mask) {
+  hsize_t other_bytes = 0;
+  uint32_t other_mask = 0;
+  return H5Dget_chunk_storage_size(chunks->to, place, &other_bytes) >= 0 &&
+         other_bytes == byte_count &&
+         hdf5_read_chunk(chunks->to, place, &other_mask, chunks->others) >= 0 &&
+         other_mask == mask && chunks->bytes && chunks->others &&
+         memcmp(chunks->bytes, chunks->others, (size_t)byte_count) == 0;
+}
+
+/* Makes room for one, in a check for two. */
+static bool grow(struct chunks *chunks, size_t byte_count) {
+  unsigned char *const bytes = realloc(chunks->bytes, byte_count);
+  if (bytes) chunks->bytes = bytes;
+  unsigned char *const others =
+      chunks->copy->is_check ? realloc(chunks->others, byte_count) : chunks->others;
+  if (others) chunks->others = others;
+  bool const has_grown = bytes && (others || !chunks->copy->is_check);
+  if (has_grown) chunks->capacity = byte_count;
+  return has_grown;
+}
 
 static int copy_chunk(struct chunks *chunks, const hsize_t *place, hsize_t byte_count) {
   const struct copy *const copy = chunks->copy;
@@ -62,17 +87,16 @@ static int copy_chunk(struct chunks *chunks, const hsize_t *place, hsize_t byte_
         "has %s, with a chunk that is larger than the file; replace the file with "
         "an intact copy",
         chunks->path);
-  if (byte_count > chunks->capacity) {
-    unsigned char *const grown = realloc(chunks->bytes, (size_t)byte_count);
-    if (!grown) return report_out_of_memory(copy->report, copy->name, "a chunk", byte_count);
-    chunks->bytes = grown;
-    chunks->capacity = (size_t)byte_count;
-  }
+  if (byte_count > chunks->capacity && !grow(chunks, (size_t)byte_count))
+    return report_out_of_memory(copy->report, copy->name, "a chunk", byte_count);
   if (hdf5_read_chunk(chunks->from, place, &mask, chunks->bytes) < 0)
     return copy_fail_to_read(copy, chunks->path);
+  chunks->found++;
+  if (copy->is_check)
+    return is_same_chunk(chunks, place, byte_count, mask) ? CODE_OK
+                                                          : copy_fail_as_other(copy, chunks->path);
   if (H5Dwrite_chunk(chunks->to, H5P_DEFAULT, mask, place, (size_t)byte_count, chunks->bytes) < 0)
     return copy_fail_to_write(copy, chunks->path);
-  chunks->found++;
   return CODE_OK;
 }
 
@@ -128,6 +152,7 @@ int copy_chunks(const struct copy *copy, const char *path, hid_t from, hid_t to)
                           "has %s, whose index of chunks is damaged; replace the file with an "
                           "intact copy",
                           path);
+  free(chunks.others);
   free(chunks.bytes);
   H5Pclose(properties);
   H5Sclose(space);

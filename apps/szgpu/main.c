@@ -38,6 +38,7 @@ static file_work work_of_command(enum command command) {
     case COMMAND_TEST:
       return test_file;
     case COMMAND_REPACK:
+    case COMMAND_UNPACK:
       return repack_file;
     default:
       return list_file;

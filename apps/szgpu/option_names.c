@@ -10,11 +10,12 @@
 
 enum {
   EVERY_COMMAND = COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_LIST | COMMAND_TEST | COMMAND_SWEEP |
-                  COMMAND_REPACK,
+                  COMMAND_REPACK | COMMAND_UNPACK,
   ANY_COMMAND = EVERY_COMMAND | COMMAND_H5_ARGS, /* also the one without files */
   OF_FIELDS = COMMAND_COMPRESS | COMMAND_SWEEP,
   OF_PARAMS = OF_FIELDS | COMMAND_H5_ARGS | COMMAND_REPACK,
-  OF_DEVICES = EVERY_COMMAND & ~COMMAND_REPACK
+  OF_WHOLE_FILES = COMMAND_REPACK | COMMAND_UNPACK,
+  OF_DEVICES = EVERY_COMMAND & ~OF_WHOLE_FILES
 };
 
 const char option_letters[] = ":zxle:m:t:d:b:j:o:fqvVh";
@@ -34,6 +35,7 @@ const struct option option_long_names[] = {
     {"test", no_argument, NULL, OPTION_TEST},
     {"sweep", required_argument, NULL, OPTION_SWEEP},
     {"repack", no_argument, NULL, OPTION_REPACK},
+    {"unpack", no_argument, NULL, OPTION_UNPACK},
     {"var", required_argument, NULL, OPTION_VAR},
     {"bounds", required_argument, NULL, OPTION_BOUNDS},
     {"like", required_argument, NULL, OPTION_LIKE},
@@ -63,7 +65,7 @@ const struct option_use option_uses[] = {
     {'m', "-m", OF_PARAMS},
     {'t', "-t", OF_FIELDS},
     {'d', "-d", OF_FIELDS},
-    {'V', "--verify", COMMAND_COMPRESS},
+    {'V', "--verify", COMMAND_COMPRESS | OF_WHOLE_FILES},
     {OPTION_FRAME, "--frame", OF_FIELDS},
     {OPTION_ZSTD, "--zstd", OF_PARAMS},
     {OPTION_FILL, "--fill", OF_FIELDS | COMMAND_H5_ARGS},
@@ -81,18 +83,18 @@ const struct option_use option_uses[] = {
     {OPTION_SLAB, "--slab", COMMAND_RESTORE},
     {OPTION_REGION, "--region", COMMAND_RESTORE},
     {OPTION_COMPARE, "--compare", COMMAND_RESTORE},
-    {'o', "-o", COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_REPACK},
+    {'o', "-o", COMMAND_COMPRESS | COMMAND_RESTORE | OF_WHOLE_FILES},
     {'b', "-b", OF_DEVICES},
     {'j', "-j", EVERY_COMMAND},
-    {'f', "-f", COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_LIST | COMMAND_REPACK},
+    {'f', "-f", COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_LIST | OF_WHOLE_FILES},
     {'q', "-q", EVERY_COMMAND},
     {'v', "-v", EVERY_COMMAND},
     {OPTION_DEVICE, "--device", OF_DEVICES},
     {OPTION_DECODER, "--decoder", OF_FIELDS | COMMAND_RESTORE | COMMAND_TEST},
     {OPTION_MEMORY_LIMIT, "--memory-limit", EVERY_COMMAND},
-    {OPTION_MEMORY, "--memory", COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_REPACK},
+    {OPTION_MEMORY, "--memory", COMMAND_COMPRESS | COMMAND_RESTORE | OF_WHOLE_FILES},
     {OPTION_JSON, "--json", EVERY_COMMAND},
-    {OPTION_PROGRESS, "--progress", OF_FIELDS | COMMAND_RESTORE | COMMAND_TEST | COMMAND_REPACK},
+    {OPTION_PROGRESS, "--progress", OF_FIELDS | COMMAND_RESTORE | COMMAND_TEST | OF_WHOLE_FILES},
     {OPTION_VAR, "--var", COMMAND_REPACK},
     {OPTION_BOUNDS, "--bounds", COMMAND_REPACK},
     {OPTION_LIKE, "--like", COMMAND_REPACK},
@@ -104,6 +106,7 @@ const struct option_use option_uses[] = {
     {OPTION_TEST, "--test", ANY_COMMAND},
     {OPTION_SWEEP, "--sweep", ANY_COMMAND},
     {OPTION_REPACK, "--repack", ANY_COMMAND},
+    {OPTION_UNPACK, "--unpack", ANY_COMMAND},
     {OPTION_H5_ARGS, "--h5-args", ANY_COMMAND},
     {OPTION_HELP, "--help", ANY_COMMAND},
     {OPTION_VERSION, "--version", ANY_COMMAND},
@@ -113,10 +116,10 @@ const struct option_use option_uses[] = {
 static const struct {
   enum command command;
   const char *option, *word;
-} commands[] = {{COMMAND_COMPRESS, "-z", "compress"},  {COMMAND_RESTORE, "-x", "restore"},
-                {COMMAND_LIST, "-l", "list"},          {COMMAND_TEST, "--test", "test"},
-                {COMMAND_SWEEP, "--sweep", "sweep"},   {COMMAND_H5_ARGS, "--h5-args", "h5-args"},
-                {COMMAND_REPACK, "--repack", "repack"}};
+} commands[] = {{COMMAND_COMPRESS, "-z", "compress"},   {COMMAND_RESTORE, "-x", "restore"},
+                {COMMAND_LIST, "-l", "list"},           {COMMAND_TEST, "--test", "test"},
+                {COMMAND_SWEEP, "--sweep", "sweep"},    {COMMAND_H5_ARGS, "--h5-args", "h5-args"},
+                {COMMAND_REPACK, "--repack", "repack"}, {COMMAND_UNPACK, "--unpack", "unpack"}};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 const char *option_of_command(enum command command) {

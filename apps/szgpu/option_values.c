@@ -347,6 +347,8 @@ bool option_read(int option, char *text, struct options *options) {
       return read_command(COMMAND_H5_ARGS, options);
     case OPTION_REPACK:
       return read_command(COMMAND_REPACK, options);
+    case OPTION_UNPACK:
+      return read_command(COMMAND_UNPACK, options);
     case OPTION_DRY_RUN:
       return options->is_dry = true;
     case OPTION_BOUNDS:

@@ -196,20 +196,30 @@ static bool check_standard_streams(struct options *options) {
   return true;
 }
 
+static bool is_of_whole_files(const struct options *options) {
+  return options->command == COMMAND_REPACK || options->command == COMMAND_UNPACK;
+}
+
 /* IN OUT, or IN with -o OUT; with --dry-run nothing is written. */
-static bool check_repack(struct options *options) {
+static bool check_whole_files(struct options *options) {
+  bool const packs = options->command == COMMAND_REPACK;
+  const char *const name = option_of_command(options->command);
   int const count = options->file_count;
   if (count == 2 && !options->output)
     options->output = options->files[1];
   else if (count != 1 || !(options->output || options->is_dry))
-    return options_refuse(options, "--repack", NULL,
-                          "takes two files; give it as in --repack -m abs -e 0.01 IN.nc OUT.nc");
+    return options_refuse(
+        options, name, NULL,
+        packs ? "takes two files; give it as in --repack -m abs -e 0.01 IN.nc OUT.nc"
+              : "takes two files; give it as in --unpack IN.nc OUT.nc");
   options->file_count = 1;
   bool const has_stdin = strcmp(options->files[0], "-") == 0;
   if (has_stdin || (options->output && strcmp(options->output, "-") == 0))
-    return options_refuse(options, "-", NULL, "cannot be used with --repack; name files");
+    return options_refuse(options, "-", NULL,
+                          packs ? "cannot be used with --repack; name files"
+                                : "cannot be used with --unpack; name files");
   options->context.backend = SZGPU_BACKEND_CPU;
-  return check_mode(options);
+  return !packs || check_mode(options);
 }
 
 /* The words of the command line, for those who read a file's history. */
@@ -250,7 +260,7 @@ static bool check_together(struct options *options, const bool *is_given) {
     return check_mode(options) &&
            (options->file_count == 0 ||
             options_refuse(options, "--h5-args", NULL, "takes no files; leave them out"));
-  if (options->command == COMMAND_REPACK && !check_repack(options)) return false;
+  if (is_of_whole_files(options) && !check_whole_files(options)) return false;
   if (!check_decoder(options, is_given[OPTION_DECODER])) return false;
   if (options->file_count == 0)
     return options_refuse(options, "no file", NULL,
@@ -333,7 +343,7 @@ static void keep_data_apart(struct options *options) {
 static const char *remedy_elsewhere(const struct options *options) {
   if (options->series) return "name a series in another folder";
   bool const has_output = options->command == COMMAND_COMPRESS ||
-                          options->command == COMMAND_RESTORE || options->command == COMMAND_REPACK;
+                          options->command == COMMAND_RESTORE || is_of_whole_files(options);
   return has_output ? "name another folder with -o" : NULL;
 }
 
@@ -380,7 +390,7 @@ bool options_read(int argc, char **argv, struct options *options, int *exit_code
   keep_data_apart(options);
   struct report const report = options_report(options);
   if (is_good) {
-    if (options->command == COMMAND_REPACK) {
+    if (is_of_whole_files(options)) {
       options->command_line = join_words(argc, argv);
       if (options->command_line) return true;
       *exit_code = report_out_of_memory(&report, report.file, "the command line", (uint64_t)argc);

@@ -20,7 +20,8 @@ enum command {
   COMMAND_H5_ARGS = 8,  /* --h5-args */
   COMMAND_TEST = 16,    /* --test */
   COMMAND_SWEEP = 32,   /* --sweep */
-  COMMAND_REPACK = 64   /* --repack */
+  COMMAND_REPACK = 64,  /* --repack */
+  COMMAND_UNPACK = 128  /* --unpack */
 };
 
 enum { MOST_SWEEP_BOUNDS = 32 };
@@ -37,13 +38,14 @@ struct options {
   enum command command;
   szgpu_params params; /* without fill values */
   szgpu_options context;
-  struct fills fills;           /* --fill; none has an origin */
-  const char *output;           /* -o, or OUT of --repack; NULL: named after the input */
-  const char *original;         /* --compare; NULL: none */
-  struct bounds bounds;         /* --var */
-  const char *bounds_file;      /* --bounds; NULL: none */
-  const char *like;             /* --like; NULL: none */
-  char *command_line;           /* all of it, with blanks; only with --repack, which frees it */
+  struct fills fills;      /* --fill; none has an origin */
+  const char *output;      /* -o, or OUT of --repack and --unpack; NULL: named after the input */
+  const char *original;    /* --compare; NULL: none */
+  struct bounds bounds;    /* --var */
+  const char *bounds_file; /* --bounds; NULL: none */
+  const char *like;        /* --like; NULL: none */
+  char *command_line;      /* all of it, with blanks; only with --repack and --unpack, which
+                                   free it */
   bool is_dry, are_chunks_kept; /* --dry-run, --chunks keep */
   bool has_dtype, has_dims, has_slab, has_region, has_level, has_bound;
   szgpu_shape shape;                      /* -t and -d */

@@ -139,7 +139,7 @@ static int open_temporary(const struct report *report, struct output *output) {
                               output->has_source ? S_IRUSR | S_IWUSR : 0666);
     int const error_number = errno;
     if (output->descriptor >= 0) break;
-    cleanup_forget_file();
+    cleanup_forget_file(output->temporary);
     if (error_number == EEXIST && attempt < MOST_ATTEMPTS) continue;
     free(output->temporary);
     output->temporary = NULL;
@@ -180,6 +180,15 @@ int output_open(const struct report *report, const char *name, bool is_forced,
   output->has_source = taken_count > 0 && S_ISREG(taken[0].status->st_mode);
   if (output->has_source) output->source = *taken[0].status;
   output->target = strdup(end.path);
+  if (!output->target) return report_out_of_memory(report, name, "its name", strlen(name));
+  return open_temporary(report, output);
+}
+
+int output_open_beside(const struct report *report, const char *name, struct output *output) {
+  *output = (struct output)OUTPUT_NONE;
+  output->name = name;
+  output->has_source = true; /* only its owner may read it; it gets no name and no other mode */
+  output->target = strdup(name);
   if (!output->target) return report_out_of_memory(report, name, "its name", strlen(name));
   return open_temporary(report, output);
 }
@@ -260,7 +269,7 @@ int output_commit(const struct report *report, struct output *output) {
   if (error_number == 0) error_number = take_name(output);
   if (error_number == EEXIST) return refuse_existing(report, output->name);
   if (error_number != 0) return report_errno(report, output->name, "written", error_number);
-  cleanup_forget_file();
+  cleanup_forget_file(output->temporary);
   free(output->temporary);
   output->temporary = NULL;
   return CODE_OK;
@@ -270,7 +279,7 @@ void output_close(struct output *output) {
   if (output->descriptor >= 0 && output->descriptor != STDOUT_FILENO) close(output->descriptor);
   if (output->temporary) {
     unlink(output->temporary);
-    cleanup_forget_file();
+    cleanup_forget_file(output->temporary);
     free(output->temporary);
   }
   free(output->target);

@@ -35,6 +35,9 @@ struct taken_file {
  * returns an exit code; it prints a sentence if that is not CODE_OK. */
 int output_open(const struct report *report, const char *name, bool is_forced,
                 const struct taken_file *taken, size_t taken_count, struct output *output);
+/* Opens a temporary file in the folder of `name`, which never gets a name: only output_close is for
+ * it. Its path is output->temporary. */
+int output_open_beside(const struct report *report, const char *name, struct output *output);
 int output_write(const struct report *report, struct output *output, const void *bytes,
                  size_t byte_count);
 /* Whether it can be written and read at any place: it is a file that has no name yet. */

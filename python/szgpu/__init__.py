@@ -31,7 +31,7 @@ from .errors import *  # noqa: F403
 from .info import Frame, Info, inspect
 from .series import Series, Step
 from .settings import Fill
-from .whole_files import repack
+from .whole_files import repack, unpack
 
 __version__: str = _core.version
 
@@ -51,6 +51,7 @@ __all__ = [
     "inspect",
     "open",
     "repack",
+    "unpack",
     *errors.__all__,
 ]
 

@@ -1,4 +1,4 @@
-"""Whole files of HDF5 and netCDF-4: what ``szgpu --repack`` does."""
+"""Whole files of HDF5 and netCDF: what ``szgpu --repack`` and ``--unpack`` do."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -30,10 +30,11 @@ def repack(
     zstd: int = 0,
     threads: int = 0,
     memory: str | None = None,
+    verify: bool = False,
     overwrite: bool = False,
     dry_run: bool = False,
 ) -> dict[str, Any]:
-    """Copy a netCDF-4 or HDF5 file and compress its fields; everything else is kept.
+    """Copy a netCDF or HDF5 file and compress its fields; everything else is kept.
 
     docs/netcdf.md says which datasets are compressed and what the new file records. At most one of
     `abs`, `rel`, `psnr`, `pwrel` and `lossless` is for the fields that no rule is for; without one,
@@ -43,7 +44,7 @@ def repack(
     ----------
     source, target : path
         The file to read, and the one to write, which must not exist. `target` may be left out with
-        `dry_run`.
+        `dry_run`. A file of classic netCDF needs the program nccopy.
     abs, rel, psnr, pwrel, lossless
         The bound, as in `compress`. Here, rel and psnr mean the range of each variable.
     variables : mapping, optional
@@ -60,6 +61,8 @@ def repack(
         CPU threads; 0 means all cores.
     memory : str, optional
         The most memory, such as ``"4G"``.
+    verify : bool, default False
+        Read the new file back and compare every variable before the file gets its name.
     overwrite : bool, default False
         Replace an existing file.
     dry_run : bool, default False
@@ -79,32 +82,77 @@ def repack(
     RuntimeError
         Something else went wrong, for instance too little memory.
     """
-    from . import build_info
-    from .__main__ import environment
-
-    command = build_info()["command"]
-    if command is None:
-        raise RuntimeError("this installation has no command: install szgpu with pip")
     given = {"abs": abs, "rel": rel, "psnr": psnr, "pwrel": pwrel}
     modes = [mode for mode, bound in given.items() if bound is not None]
     if len(modes) + lossless > 1:
         raise ValueError("pass at most one of abs, rel, psnr, pwrel and lossless")
-    arguments = ["--repack", "--json", "--chunks", chunks, "-j", str(threads)]
+    arguments = ["--repack", "--chunks", chunks]
     for mode in modes:
         arguments += ["-m", mode, "-e", repr(float(given[mode]))]  # type: ignore[arg-type]
     if lossless:
         arguments += ["-m", "lossless"]
     for name, rule in (variables or {}).items():
         arguments += ["--var", f"{name}:{rule}"]
-    for option, value in (("--bounds", bounds), ("--like", like), ("--memory", memory)):
+    for option, value in (("--bounds", bounds), ("--like", like)):
         if value is not None:
             arguments += [option, os.fspath(value)]
     if zstd:
         arguments.append(f"--zstd={zstd}")
-    arguments += ["-f"] * overwrite + ["--dry-run"] * dry_run
-    files = [os.fspath(name) for name in (source, target) if name is not None]
+    arguments += ["--dry-run"] * dry_run
+    files = [name for name in (source, target) if name is not None]
+    return _run(arguments, files, threads, memory, verify, overwrite)
+
+
+def unpack(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    threads: int = 0,
+    memory: str | None = None,
+    verify: bool = False,
+    overwrite: bool = False,
+) -> dict[str, Any]:
+    """Copy a netCDF-4 or HDF5 file and restore its fields, for readers without the plugin.
+
+    The new file has the restored values without szgpu's filter, and everything else as it is.
+
+    Parameters
+    ----------
+    source, target, threads, memory, verify, overwrite
+        As in `repack`.
+
+    Returns
+    -------
+    dict
+        What ``szgpu --unpack --json`` prints: "datasets" is a list with a dict for each.
+
+    Raises
+    ------
+    ValueError, OSError, RuntimeError
+        As `repack` does.
+    """
+    return _run(["--unpack"], [source, target], threads, memory, verify, overwrite)
+
+
+def _run(
+    arguments: list[str],
+    files: list[str | os.PathLike[str]],
+    threads: int,
+    memory: str | None,
+    verify: bool,
+    overwrite: bool,
+) -> dict[str, Any]:
+    from . import build_info
+    from .__main__ import environment
+
+    command = build_info()["command"]
+    if command is None:
+        raise RuntimeError("this installation has no command: install szgpu with pip")
+    arguments += ["--json", "-j", str(threads)] + ["-f"] * overwrite + ["-V"] * verify
+    if memory is not None:
+        arguments += ["--memory", memory]
     done = subprocess.run(
-        [command, *arguments, "--", *files],
+        [command, *arguments, "--", *map(os.fspath, files)],
         env=environment(),
         capture_output=True,
         text=True,

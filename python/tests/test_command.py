@@ -124,8 +124,15 @@ def test_a_whole_file_is_repacked(files: Path, tmp_path: Path) -> None:
     with h5py.File(target) as file:
         assert np.abs(file["plain"][...] - FIELD).max() <= BOUND
         assert np.abs(file["packed"][...] - np.rint(FIELD * 1000)).max() <= 5
+    back = tmp_path / "plain.nc"
+    assert szgpu.unpack(target, back, verify=True, threads=1)["restored_count"] == 3
+    with h5py.File(target) as file, h5py.File(back) as plain:
+        assert np.array_equal(file["plain"][...], plain["plain"][...])
+        assert plain["plain"].id.get_create_plist().get_nfilters() == 0
     with pytest.raises(OSError, match="already exists"):
         szgpu.repack(files / "a.nc", target, abs=BOUND)
+    with pytest.raises(OSError, match="already exists"):
+        szgpu.unpack(target, back)
     with pytest.raises(ValueError, match="has no variable for --var gone:abs=1"):
         szgpu.repack(files / "a.nc", tmp_path / "b.nc", variables={"gone": "abs=1"})
     with pytest.raises(ValueError, match="at most one"):

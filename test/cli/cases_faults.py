@@ -457,12 +457,18 @@ class Hdf5Faults(Hdf5Test, FaultTest):
     def test_a_whole_file(self):
         """A file that lacks an attribute or a dataset, or has a coordinate compressed, is another."""
         self.make(MAKE_WHOLE, "h5py", "python3-h5py")
-        arguments = ["-f", "--repack", "-j1", "-m", "abs", "-e", "1e-3", "r.h5", "out"]
+        bound = ["-m", "abs", "-e", "1e-3"]
+        self.succeed("--repack", "-q", *bound, "r.h5", "small.h5")
         memory = {"malloc": {errno.ENOMEM: {0, 5}}}  # 0: the input's first bytes take more than needed
-        self.fail_each_call({**FILES, **memory}, arguments, "out", must_meet={"malloc", "open"})
         library = {sort: {error: {0, *codes} for error, codes in errors.items()}
                    for sort, errors in LIBRARY.items()}  # 0: HDF5 looks whether there is a file
-        self.fail_each_call(library, arguments, "out", caller="any", must_meet=set(library))
+        for command in (["--repack", *bound, "r.h5"], ["--repack", "-V", *bound, "r.h5"],
+                        ["--unpack", "-V", "small.h5"]):
+            with self.subTest(command):
+                arguments = ["-f", "-j1", *command, "out"]
+                self.fail_each_call({**FILES, **memory}, arguments, "out",
+                                    must_meet={"malloc", "open"})
+                self.fail_each_call(library, arguments, "out", caller="any", must_meet=set(library))
 
 
 class FilterFaults(FaultTest):

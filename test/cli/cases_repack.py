@@ -9,6 +9,7 @@ import os
 import resource
 import signal
 
+import cases_json
 from cases_hdf5 import Hdf5Test
 
 ABS = ["-m", "abs", "-e", "0.01"]
@@ -73,15 +74,12 @@ class Repack(Hdf5Test):
         with open(self.path("text"), "w") as file:
             file.write("hello\n")
         self.write("empty", b"")
-        self.write("classic.nc", b"CDF\1" + bytes(100))
         self.write("cut.h5", self.read("a.h5")[:5000])
         os.mkdir(self.path("folder"))
-        self.refused("text: is not a file of HDF5 or netCDF-4; use szgpu -z for other files", *ABS,
+        self.refused("text: is not a file of HDF5 or netCDF; use szgpu -z for other files", *ABS,
                      "text", "b.h5")
-        self.refused("empty: is empty, not a file of HDF5 or netCDF-4; check the name", *ABS,
+        self.refused("empty: is empty, not a file of HDF5 or netCDF; check the name", *ABS,
                      "empty", "b.h5")
-        self.refused("classic.nc: is a netCDF file in the classic format; convert it with nccopy -k "
-                     "nc4", *ABS, "classic.nc", "b.nc")
         size = os.path.getsize(self.path("a.h5"))
         self.refused("cut.h5: cannot be read (HDF5 says: truncated file: eof = 5000, "
                      f"sblock->base_addr = 0, stored_eof = {size}); check it with h5ls -r", *ABS,
@@ -245,6 +243,16 @@ class Repack(Hdf5Test):
         listed = self.succeed("-l", "b.h5").out
         self.assertRegex(listed, r"\Ab\.h5\n  HDF5     6 datasets, 3 by szgpu  ratio ")
         self.assertEqual(len(listed.splitlines()), 8)
+
+    def test_json_has_the_documented_members(self):
+        types, seen = cases_json.documented(), set()
+        for arguments in (["--repack", "-V", *ABS, "a.h5", "b.h5"], ["--unpack", "b.h5", "c.h5"],
+                          ["--repack", "--dry-run", *ABS, "a.h5"], ["-l", "b.h5"]):
+            told = self.succeed_json(*arguments)
+            for name, value in told.items():
+                self.assertTrue(cases_json.IS_TYPE[types[name]](value), (arguments, name, value))
+            seen |= set(told)
+        self.assertEqual(cases_json.OF_WHOLE_FILES - seen, set())
 
     def test_a_list_of_a_file_without_archives(self):
         self.assertRegex(self.succeed("-l", "large.h5").out,

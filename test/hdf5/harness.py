@@ -27,7 +27,7 @@ SAMPLE = os.path.join(ROOT, "datasets", "sample", "navywind_u_36x73x144.f32")
 FIELDS = os.environ.get("SZGPU_FIELDS") or os.path.join(ROOT, "..", "shared", "datasets")
 REAL_FILL = -1e34  # of the one real field that has fill values
 
-plugin_folder = szgpu = venv_folder = None  # set by test_hdf5.py, like
+plugin_folder = szgpu = venv_folder = damage = None  # set by test_hdf5.py, like
 filter_id = 480
 other_id, other_is_known = 0, False  # of a second plugin; whether the command knows its number
 

@@ -3,12 +3,12 @@
 SPDX-License-Identifier: BSD-3-Clause
 
   python3 test_hdf5.py PLUGIN_FOLDER SZGPU [--filter ID] [--other ID:FOLDER] [--other-is-known]
-                       [--venv DIR] [--skip REASON] CASES [unittest's options]
+                       [--venv DIR] [--damage LIBRARY] [--skip REASON] CASES [unittest's options]
 
 PLUGIN_FOLDER holds libh5zszgpu.so, SZGPU is the command. CASES is a module here, or a unittest
 selection such as cases_h5py.Modes -v. --filter: the id that the plugin was built with. --other: the
 id of a second plugin and its folder, for cases_other; --other-is-known: the command was built with
-it. --venv: where cases_wheels makes a virtual environment. Tests skip, with a reason, what a machine
+it. --venv: where cases_wheels makes a virtual environment. --damage: the library of damage.c. Tests skip, with a reason, what a machine
 lacks; the exit code is 77 if every test was skipped. --skip: skips all, for this reason.
 """
 import argparse
@@ -25,6 +25,7 @@ def main():
     parser.add_argument("--other", default="0:")
     parser.add_argument("--other-is-known", action="store_true")
     parser.add_argument("--venv", default="")
+    parser.add_argument("--damage", default="")
     parser.add_argument("--skip", default="")
     asked, selection = parser.parse_known_args()
     if asked.skip:
@@ -45,6 +46,7 @@ def main():
     harness.szgpu = os.path.abspath(asked.szgpu)
     harness.filter_id = asked.filter
     harness.other_id, harness.other_is_known = int(other_id), asked.other_is_known
+    harness.damage = asked.damage and os.path.abspath(asked.damage)
     harness.venv_folder = asked.venv and os.path.abspath(asked.venv)
     run = unittest.main(module=None, argv=["test_hdf5.py", *selection], exit=False).result
     for test, reason in run.skipped:

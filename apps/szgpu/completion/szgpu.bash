@@ -26,7 +26,7 @@ _szgpu_files() { # word, pattern
 
 _szgpu() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} pattern='*'
-  local options='-z -x -l -e -m -t -d -b -j -o -f -q -v -V -h --test --sweep --repack --h5-args --verify
+  local options='-z -x -l -e -m -t -d -b -j -o -f -q -v -V -h --test --sweep --repack --unpack --h5-args --verify
     --var --bounds --like --chunks --dry-run --fill --greatest --zstd --zstd= --frame --layout --predictor --no-gap --target-ratio --append
     --time --strict --named --slab --region --level --step --compare --decoder --device --memory
     --memory-limit --json --progress --help --version'
