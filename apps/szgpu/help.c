@@ -41,8 +41,7 @@ static const char before_decoders[] =
     "                      with -m lossless fp8, too, and u8 is any bytes: default\n"
     "  -V, --verify        restore in memory and check the bound before writing\n"
     "  --fill VALUE,...    fill values, kept exactly: -9999, or nan,1e20; 4 at most\n"
-    "  --greatest X        with -m abs: promise that no magnitude exceeds X; the\n"
-    "                      range scan is skipped\n"
+    "  --greatest X        with -m abs: no magnitude exceeds X; saves the range scan\n"
     "  --zstd[=LEVEL]      smaller but slower; LEVEL is 1 to 19, by default 3\n"
     "  --frame ROWS        split into frames of ROWS rows, each restored on its own\n"
     "  --layout NAME       tile (the default): each tile alone; linear: one stream\n"
@@ -62,11 +61,10 @@ static const char before_decoders[] =
 
 static const char after_decoders[] =
     "\n"
-    "With --repack, for whole files (docs/netcdf.md):\n"
+    "With --repack, for whole files; -V reads the new one back (docs/netcdf.md):\n"
     "  --var NAME:abs=X    a variable's bound: abs= rel= pwrel= psnr= lossless keep\n"
     "  --bounds FILE       such rules from a file; --like FILE: bounds in that one\n"
     "  --chunks auto|keep  join small chunks, or not; --dry-run: tell, write nothing\n"
-    "  -V, --verify        read the new file back and compare it before it is named\n"
     "\n"
     "Always:\n"
     "  -o FILE             name of the output; - is standard output\n"

@@ -34,7 +34,7 @@ class Options(CliTest):
 
     def test_names_that_other_programs_have(self):
         for wrong, meant in (("--threads", "-j"), ("--output", "-o"), ("--error=1", "-e"),
-                             ("--decompress", "-x"), ("--uncompress", "-x"), ("--unpack", "-x"),
+                             ("--decompress", "-x"), ("--uncompress", "-x"),
                              ("--info", "-l"), ("--tolerance=1", "-e"), ("--nodata", "--fill"),
                              ("-X", "-x"), ("-Z", "-z"), ("-O", "-o")):
             with self.subTest(wrong):
