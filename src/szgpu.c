@@ -194,6 +194,11 @@ static szgpu_status check_field(szgpu_ctx *ctx, const void *archive, const szg_o
                   (unsigned long long)needed_bytes, (unsigned long long)field_bytes);
 }
 
+/* What a GPU reads: the archive, or what its compact form stands for, in host memory. */
+static inline const void *bytes_for_gpu(const szg_opened *opened, const void *archive) {
+  return opened->is_compact ? opened->bytes : archive;
+}
+
 /* Restores rows of dims[0]; UINT64_MAX rows: all of them. */
 static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
                                     uint64_t first_row, uint64_t row_count, void *field,
@@ -215,10 +220,11 @@ static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t 
   SZG_TRY(
       check_field(ctx, archive, &opened, row_count * opened.grid.row_values, field, field_bytes));
   szg_wanted const wanted = szg_wanted_rows(&opened.grid, first_row, row_count);
-  if (opened.is_compact) archive = opened.bytes; /* what it stands for, in host memory */
   szgpu_status status = SZGPU_UNSUPPORTED;
   bool const with_cuda = szg_takes_cuda(ctx, field_bytes);
-  if (with_cuda) status = szg_decompress_cuda(ctx, archive, &opened, first_row, row_count, field);
+  if (with_cuda)
+    status = szg_decompress_cuda(ctx, bytes_for_gpu(&opened, archive), &opened, first_row,
+                                 row_count, field);
   if (!with_cuda || szg_falls_back(ctx, status))
     status = szg_decompress_cpu(ctx, &opened, &wanted, field);
   return status;
@@ -285,8 +291,8 @@ static szgpu_status decompress_region_there(szgpu_ctx *ctx, const void *archive,
   szg_box box = szg_box_of_level(&opened.grid, 0);
   SZG_TRY(find_box(ctx, &opened, region, &box));
   SZG_TRY(check_field(ctx, archive, &opened, szg_box_value_count(&box), field, field_bytes));
-  if (opened.is_compact) archive = opened.bytes;
-  return szg_decompress_region_cuda(ctx, archive, &opened, &box, field, is_done);
+  return szg_decompress_region_cuda(ctx, bytes_for_gpu(&opened, archive), &opened, &box, field,
+                                    is_done);
 }
 
 /* Restores a region, or all of a level if region is NULL; previews and their regions on the CPU. */
