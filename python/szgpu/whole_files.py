@@ -152,7 +152,7 @@ def _run(
     if memory is not None:
         arguments += ["--memory", memory]
     done = subprocess.run(
-        [command, *arguments, "--", *map(os.fspath, files)],
+        [command, *arguments, "--", *(os.fspath(file) for file in files)],
         env=environment(),
         capture_output=True,
         text=True,
