@@ -69,66 +69,41 @@ static inline bool is_within(const struct rule *rule, double value) {
   return (value >= rule->valid_least) & (value <= rule->valid_greatest);
 }
 
-/* Whether all values of a line are right, by a quick look: most lines need no other. */
-static bool is_fine_float(const struct rule *rule, const unsigned char *before,
-                          const unsigned char *after, uint64_t count) {
-  unsigned wrong = 0;
-  for (uint64_t i = 0; i < count; i++) {
-    float one, other;
-    uint32_t one_bits, other_bits;
-    memcpy(&one, before + i * sizeof one, sizeof one);
-    memcpy(&other, after + i * sizeof other, sizeof other);
-    memcpy(&one_bits, &one, sizeof one);
-    memcpy(&other_bits, &other, sizeof other);
-    double const error = fabs((double)one - (double)other);
-    double const most = rule->quick_absolute + rule->quick_relative * fabs((double)one);
-    wrong |= (one_bits != other_bits) & !(error <= most);
-    wrong |= is_within(rule, one) != is_within(rule, other);
-  }
-  for (int f = 0; f < rule->fill_count; f++) {
-    float const fill = (float)rule->fills[f];
-    for (uint64_t i = 0; i < count; i++) {
-      float one, other;
-      uint32_t one_bits, other_bits;
-      memcpy(&one, before + i * sizeof one, sizeof one);
-      memcpy(&other, after + i * sizeof other, sizeof other);
-      memcpy(&one_bits, &one, sizeof one);
-      memcpy(&other_bits, &other, sizeof other);
-      wrong |= (one_bits != other_bits) & ((one == fill) | (other == fill));
-    }
-  }
-  return !wrong;
-}
+/* Whether all values of a line are right, by a quick look: most lines need no other. LOAD_PAIR:
+ * value i of either, and whether their bits differ. */
+#define LOAD_PAIR(VALUE, BITS)                            \
+  VALUE one, other;                                       \
+  BITS one_bits, other_bits;                              \
+  memcpy(&one, before + i * sizeof one, sizeof one);      \
+  memcpy(&other, after + i * sizeof other, sizeof other); \
+  memcpy(&one_bits, &one, sizeof one);                    \
+  memcpy(&other_bits, &other, sizeof other);              \
+  unsigned const differs = one_bits != other_bits
 
-static bool is_fine_double(const struct rule *rule, const unsigned char *before,
-                           const unsigned char *after, uint64_t count) {
-  unsigned wrong = 0;
-  for (uint64_t i = 0; i < count; i++) {
-    double one, other;
-    uint64_t one_bits, other_bits;
-    memcpy(&one, before + i * sizeof one, sizeof one);
-    memcpy(&other, after + i * sizeof other, sizeof other);
-    memcpy(&one_bits, &one, sizeof one);
-    memcpy(&other_bits, &other, sizeof other);
-    double const error = fabs((double)one - (double)other);
-    double const most = rule->quick_absolute + rule->quick_relative * fabs((double)one);
-    wrong |= (one_bits != other_bits) & !(error <= most);
-    wrong |= is_within(rule, one) != is_within(rule, other);
+#define IS_FINE(NAME, VALUE, BITS)                                                         \
+  static bool NAME(const struct rule *rule, const unsigned char *before,                   \
+                   const unsigned char *after, uint64_t count) {                           \
+    unsigned wrong = 0;                                                                    \
+    for (uint64_t i = 0; i < count; i++) {                                                 \
+      LOAD_PAIR(VALUE, BITS);                                                              \
+      double const error = fabs((double)one - (double)other);                              \
+      double const most = rule->quick_absolute + rule->quick_relative * fabs((double)one); \
+      wrong |= differs & !(error <= most);                                                 \
+      wrong |= is_within(rule, one) != is_within(rule, other);                             \
+    }                                                                                      \
+    for (int f = 0; f < rule->fill_count; f++) {                                           \
+      VALUE const fill = (VALUE)rule->fills[f];                                            \
+      for (uint64_t i = 0; i < count; i++) {                                               \
+        LOAD_PAIR(VALUE, BITS);                                                            \
+        wrong |= differs & ((one == fill) | (other == fill));                              \
+      }                                                                                    \
+    }                                                                                      \
+    return !wrong;                                                                         \
   }
-  for (int f = 0; f < rule->fill_count; f++) {
-    double const fill = (double)rule->fills[f];
-    for (uint64_t i = 0; i < count; i++) {
-      double one, other;
-      uint64_t one_bits, other_bits;
-      memcpy(&one, before + i * sizeof one, sizeof one);
-      memcpy(&other, after + i * sizeof other, sizeof other);
-      memcpy(&one_bits, &one, sizeof one);
-      memcpy(&other_bits, &other, sizeof other);
-      wrong |= (one_bits != other_bits) & ((one == fill) | (other == fill));
-    }
-  }
-  return !wrong;
-}
+IS_FINE(is_fine_float, float, uint32_t)
+IS_FINE(is_fine_double, double, uint64_t)
+#undef IS_FINE
+#undef LOAD_PAIR
 
 static bool is_fine(const struct rule *rule, const unsigned char *before,
                     const unsigned char *after, uint64_t count) {
