@@ -63,4 +63,11 @@ SZG_HD uint64_t szg_huffman_cost(uint64_t total, uint64_t logs, uint64_t likely_
          (logs - szg_count_log(likely_count));
 }
 
+/* Unless at least half of `total` codes are 0, they cost no less than `least`: a tile frame has a
+ * symbol for each, a levels frame one for two. */
+SZG_HD uint64_t szg_raised_cost(uint64_t cost, uint64_t least, uint64_t total,
+                                uint64_t zero_count) {
+  return cost < least && zero_count < total - zero_count ? least : cost;
+}
+
 #endif

@@ -56,9 +56,9 @@ static uint64_t cost_of(const counts *c, bool is_floored) {
   if (c->total == 0) return 0;
   for (int i = 0; i < CLASSES; i++) logs += szg_count_log(c->of[i]);
   uint32_t const zero_count = c->of[DIRECT];
-  uint64_t coded = szg_huffman_cost(c->total, logs, is_floored ? zero_count : 0);
-  uint64_t const bits = c->total << SZG_LOG_FRACTION_BITS;
-  if (is_floored && coded < bits && zero_count < c->total - zero_count) coded = bits;
+  uint64_t const cost = szg_huffman_cost(c->total, logs, is_floored ? zero_count : 0);
+  uint64_t const least = is_floored ? c->total << SZG_LOG_FRACTION_BITS : 0;
+  uint64_t const coded = szg_raised_cost(cost, least, c->total, zero_count);
   return (coded + (c->raw_bits << SZG_LOG_FRACTION_BITS)) / c->total;
 }
 

@@ -34,13 +34,6 @@ SZG_HD void szg_probe_sums_add(szg_probe_sums *sums, uint32_t probe_class, uint3
   sums->raw_bits += (uint64_t)count * szg_probe_raw_bits(probe_class);
 }
 
-/* Unless most codes are 0, no code takes less than `least`: a tile frame has a symbol for each, a
- * levels frame one for two. */
-SZG_HD uint64_t szg_raised_cost(uint64_t cost, uint64_t least, uint64_t total,
-                                uint32_t zero_count) {
-  return cost < least && zero_count < total - zero_count ? least : cost;
-}
-
 /* total is not 0. total_log: its szg_count_log. */
 SZG_HD uint64_t szg_probe_entropy_of(const szg_probe_sums *sums, uint64_t total_log) {
   uint64_t const raw = sums->raw_bits << SZG_LOG_FRACTION_BITS;
