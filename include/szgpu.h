@@ -753,7 +753,7 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_decompress_stream(szgpu_ctx *const
 
 /* The result of an item; in GPU memory. */
 typedef struct szgpu_outcome {
-  uint64_t bytes;    /* compression: the archive's; with SZGPU_CAPACITY: the room needed.
+  uint64_t bytes;    /* compression: the archive's; with SZGPU_CAPACITY: room that suffices.
                         decompression: the field's, or 0 */
   uint32_t status;   /* szgpu_status */
   uint32_t reserved; /* 0 */

@@ -98,7 +98,7 @@ static void try_case(const limited_case *of, void *user) {
   void *const field = limited_make(of->kind, &of->shape);
   cuda_case const asked = {of->params, of->shape, field};
   cuda_compare(&asked);
-  test_archive const archive = test_compress(cuda_cpu, &of->params, &of->shape, field);
+  test_archive const archive = archive_compress(cuda_cpu, &of->params, &of->shape, field);
   closer c = {.of = of, .info = test_inspect(&archive)};
   t->frames[limited_frame_of(&archive)]++;
   if (c.info.has_limits) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive_edit.h"
 #include "cuda_support.h"
 #include "regions.h"
 
@@ -213,7 +214,7 @@ static void side_data_are_checked(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 3, 40, 50, 90, 0);
   szgpu_region const region = {{3, 5, 7}, {6, 7, 8}};
-  test_archive archive = region_archive(cuda_cpu, REGION_TILE, &shape, 0, 0);
+  test_archive archive = archive_plain(region_archive(cuda_cpu, REGION_TILE, &shape, 0, 0));
   static float box[6 * 7 * 8];
   enum { CODEBOOK_AT = 144 + 40 + 8 * 32 + 8 + 8 }; /* in the codebook of the only frame */
   archive.bytes[CODEBOOK_AT] ^= 1;
