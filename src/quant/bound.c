@@ -89,6 +89,13 @@ static double psnr_bound(double decibels, double least, double greatest) {
   return scaled_range(factor, exponent, least, greatest);
 }
 
+double szg_bound_of_range(szgpu_mode mode, double asked, const szg_mapping *mapping, double least,
+                          double greatest) {
+  if (mode == SZGPU_MODE_REL) return relative_bound(mapping, asked, least, greatest);
+  /* Uniform noise with a step of 2 b has mean square b^2 / 3. */
+  return mode == SZGPU_MODE_PSNR ? psnr_bound(asked, least, greatest) : asked;
+}
+
 void szg_quantizer_set_limits(double least, double greatest, szg_quantizer *k) {
   k->least = least;
   k->greatest = greatest;
@@ -183,10 +190,7 @@ szgpu_status szg_bound_derive(const szg_value_source *source, szgpu_mode mode, d
   double const least = range->least, greatest = range->greatest;
   begin_plan(dtype, range, plan);
   plan->has_inner_values = source->inner_values != NULL;
-  double bound = asked;
-  if (mode == SZGPU_MODE_REL) bound = relative_bound(&source->mapping, asked, least, greatest);
-  if (mode == SZGPU_MODE_PSNR) /* uniform noise with a step of 2 b has mean square b^2 / 3 */
-    bound = psnr_bound(asked, least, greatest);
+  double bound = szg_bound_of_range(mode, asked, &source->mapping, least, greatest);
   double magnitude = greatest_magnitude(least, greatest);
   plan->magnitude = magnitude;
   plan->absolute_bound = bound;

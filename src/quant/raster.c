@@ -86,8 +86,8 @@ static void take_run(const szg_mapping *mapping, const szg_missing *missing, con
   }
 }
 
-static szgpu_status take_sample(const szg_value_source *source, const szg_missing *missing,
-                                const szg_runs *runs, szg_raster_sample *sample) {
+szgpu_status szg_raster_take_runs(const szg_value_source *source, const szg_missing *missing,
+                                  const szg_runs *runs, szg_raster_sample *sample) {
   uint64_t picked[SZG_MOST_PICKED]; /* aligned for every type */
   size_t const run_bytes = runs->run_values * szg_dtype_bytes(source->mapping.outer);
   SZG_TRY(source->pick(source, runs, picked));
@@ -252,11 +252,11 @@ szgpu_status szg_raster_settle(const szg_raster_asked *asked, const szg_value_so
   if (source->value_count < SZG_RASTER_LEAST_VALUES) return SZGPU_OK;
   if (plan->is_constant || plan->is_hopeless) return SZGPU_OK;
   runs_to_find(source->value_count, &runs);
-  SZG_TRY(take_sample(source, &plan->missing, &runs, &sample));
+  SZG_TRY(szg_raster_take_runs(source, &plan->missing, &runs, &sample));
   if (!find(asked, &sample, source->dtype, plan, &found)) return SZGPU_OK;
   block_extents(asked->grid, sample.extents);
   runs_of_blocks(asked->grid, sample.extents, &runs);
-  SZG_TRY(take_sample(source, &plan->missing, &runs, &sample));
+  SZG_TRY(szg_raster_take_runs(source, &plan->missing, &runs, &sample));
   if (count_exact(&found.quantizer, &sample) > 0) return SZGPU_OK;
   if (!pays(asked, source, &sample, &found, &plan->quantizer, &plan->counts_on_levels))
     return SZGPU_OK;

@@ -34,6 +34,10 @@ typedef struct szg_raster_sample {
   double values[SZG_MOST_PICKED];
 } szg_raster_sample;
 
+/* Takes a sample of runs of at most 32 values. missing: bits of the field's type. */
+szgpu_status szg_raster_take_runs(const szg_value_source *source, const szg_missing *missing,
+                                  const szg_runs *runs, szg_raster_sample *sample) SZG_CHECKED;
+
 /* What a sample says: its values are n * spacing + offset for integers n, to within 2 * rounding,
  * and |offset| is at most half a spacing. */
 typedef struct szg_raster {

@@ -9,64 +9,30 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/code_cost.h"
 #include "quant/raster.h"
+#include "quant/sample_code.h"
 
 enum { AXES = 3, SETS = 1 << AXES, FINE_BITS = 4, FINE_HALF = 1 << (FINE_BITS - 1) };
 
 /* Sums of so many points or fine steps do not overflow. Levels frames have no finer ones. */
 #define MOST_POINTS 0x1p50
 
-/* Codes up to 31 count one by one, others by their number of bits. Tile frames have symbols for
- * differences up to 511. */
-enum { DIRECT = 31, CLASSES = 2 * DIRECT + 1 + 64, MOST_SYMBOL = 511 };
-typedef struct counts {
-  uint32_t of[CLASSES];
-  uint64_t total, raw_bits;
-} counts;
-
-static uint32_t bits_of(uint64_t number) { return 64 - (uint32_t)szg_leading_zeros_u64(number); }
-
-static uint64_t magnitude_of(int64_t code) {
-  return code < 0 ? 0 - (uint64_t)code : (uint64_t)code;
-}
-
-static void count_code(int64_t code, counts *c) {
-  uint64_t const magnitude = magnitude_of(code);
-  c->total++;
-  if (magnitude <= DIRECT) {
-    c->of[DIRECT + code]++;
-    return;
-  }
-  uint32_t const bits = bits_of(magnitude);
-  c->of[2 * DIRECT + bits]++;
-  c->raw_bits += bits; /* with the sign */
-}
+/* Tile frames have symbols for differences up to this. */
+enum { MOST_SYMBOL = 511 };
 
 /* Of points that are so many steps apart, all differences are multiples of that. A symbol can say
  * so; the bits of larger ones cannot. */
-static void count_difference(int64_t difference, int64_t parts, counts *c) {
-  count_code(difference / parts, c);
-  if (magnitude_of(difference) > MOST_SYMBOL) c->raw_bits += bits_of((uint64_t)parts) - 1;
-}
-
-/* Of a code, in units of 2^-16 bits. is_floored: no code is shorter than a bit. */
-static uint64_t cost_of(const counts *c, bool is_floored) {
-  uint64_t logs = 0;
-  if (c->total == 0) return 0;
-  for (int i = 0; i < CLASSES; i++) logs += szg_count_log(c->of[i]);
-  uint32_t const zero_count = c->of[DIRECT];
-  uint64_t const cost = szg_huffman_cost(c->total, logs, is_floored ? zero_count : 0);
-  uint64_t const least = is_floored ? c->total << SZG_LOG_FRACTION_BITS : 0;
-  uint64_t const coded = szg_raised_cost(cost, least, c->total, zero_count);
-  return (coded + (c->raw_bits << SZG_LOG_FRACTION_BITS)) / c->total;
+static void count_difference(int64_t difference, int64_t parts, szg_sample_code *c) {
+  szg_sample_code_count(difference / parts, c);
+  if (szg_sample_magnitude(difference) > MOST_SYMBOL)
+    c->raw_bits += szg_sample_bits((uint64_t)parts) - 1;
 }
 
 /* What is counted. By set of axes, or by axis. */
 typedef struct tallies {
-  counts differences[SETS], ordinary[SETS]; /* of points of either step */
-  counts linear[SETS];
-  counts cubic[AXES], far[AXES]; /* far: the linear stencil at a distance of 2 */
+  szg_sample_code differences[SETS], ordinary[SETS]; /* of points of either step */
+  szg_sample_code linear[SETS];
+  szg_sample_code cubic[AXES], far[AXES]; /* far: the linear stencil at a distance of 2 */
 } tallies;
 
 typedef struct block {
@@ -128,8 +94,8 @@ static bool take_neighbours(const block *b, uint32_t at, uint32_t distance, int6
   return true;
 }
 
-static void count_prediction(const block *b, uint32_t at, int64_t prediction, counts *c) {
-  count_code((b->fine[at] - prediction + FINE_HALF) >> FINE_BITS, c);
+static void count_prediction(const block *b, uint32_t at, int64_t prediction, szg_sample_code *c) {
+  szg_sample_code_count((b->fine[at] - prediction + FINE_HALF) >> FINE_BITS, c);
 }
 
 /* Stencils along one axis that reach `distance` points. */
@@ -186,10 +152,10 @@ static void count_block(const block *b, tallies *t) {
 
 static uint64_t lesser(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-static uint64_t cost_of_differences(const counts by_set[SETS], uint32_t axes) {
+static uint64_t cost_of_differences(const szg_sample_code by_set[SETS], uint32_t axes) {
   uint64_t least = UINT64_MAX;
   for (uint32_t set = 1; set < SETS; set++)
-    if (!(set & ~axes)) least = lesser(least, cost_of(&by_set[set], true));
+    if (!(set & ~axes)) least = lesser(least, szg_sample_code_cost(&by_set[set], true));
   return least;
 }
 
@@ -200,11 +166,11 @@ static uint64_t cost_of_interpolation(const tallies *t, uint32_t axes) {
   uint64_t by_set[SETS] = {0}, sum = 0, classes = 0, more = UINT64_MAX;
   for (uint32_t set = 1; set < SETS; set++) {
     if (set & ~axes) continue;
-    by_set[set] = cost_of(&t->linear[set], false);
+    by_set[set] = szg_sample_code_cost(&t->linear[set], false);
     for (int axis = 0; axis < AXES; axis++) {
       uint32_t const one = 1u << axis;
       if (set == one && t->cubic[axis].total > 0)
-        by_set[set] = lesser(by_set[set], cost_of(&t->cubic[axis], false));
+        by_set[set] = lesser(by_set[set], szg_sample_code_cost(&t->cubic[axis], false));
       if (set & one && set != one) by_set[set] = lesser(by_set[set], by_set[set & ~one]);
     }
     sum += by_set[set];
@@ -212,8 +178,8 @@ static uint64_t cost_of_interpolation(const tallies *t, uint32_t axes) {
   }
   for (int axis = 0; axis < AXES; axis++) {
     if (!has(axes, axis)) continue;
-    uint64_t const near = cost_of(&t->linear[1u << axis], false);
-    uint64_t const far = cost_of(&t->far[axis], false);
+    uint64_t const near = szg_sample_code_cost(&t->linear[1u << axis], false);
+    uint64_t const far = szg_sample_code_cost(&t->far[axis], false);
     more = lesser(more, far > near ? far - near : 0);
   }
   return sum / classes + more / classes;
