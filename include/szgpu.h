@@ -496,13 +496,14 @@ typedef struct szgpu_info {
   uint32_t more_fill_count; /* fill values after the first */
   double more_fills[SZGPU_MOST_MORE_FILLS];
   uint64_t more_fill_bits[SZGPU_MOST_MORE_FILLS];
+  uint32_t joined_axes; /* bit i: the archive takes dims[i] and dims[i + 1] for one axis, because
+                           that was smaller */
 } szgpu_info;
-#define SZGPU_INFO_DEFAULTS                                                                      \
-  {                                                                                              \
-    sizeof(szgpu_info), {SZGPU_F32, 0, {0, 0, 0, 0}}, SZGPU_MODE_REL, SZGPU_LAYOUT_LINEAR, 0, 0, \
-        0.0, 0.0, 0.0, 0.0, 0, 0.0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0, 0, {0.0, 0.0, 0.0}, {         \
-      0, 0, 0                                                                                    \
-    }                                                                                            \
+#define SZGPU_INFO_DEFAULTS                                                                       \
+  {                                                                                               \
+    sizeof(szgpu_info), {SZGPU_F32, 0, {0, 0, 0, 0}}, SZGPU_MODE_REL, SZGPU_LAYOUT_LINEAR, 0, 0,  \
+        0.0, 0.0, 0.0, 0.0, 0, 0.0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0, 0, {0.0, 0.0, 0.0}, {0, 0, 0}, \
+        0                                                                                         \
   }
 
 /* One section of a frame, for listings. */

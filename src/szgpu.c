@@ -137,9 +137,14 @@ static szgpu_status compress(szgpu_ctx *ctx, const szgpu_params *given, const sz
   uint64_t used_bytes = 0;
   szgpu_status status = SZGPU_UNSUPPORTED;
   bool const with_cuda = szg_takes_cuda(ctx, szg_field_bytes(shape, &grid));
-  if (with_cuda)
-    status = szg_compress_cuda(ctx, params, shape, &grid, field, archive, capacity, &used_bytes);
-  if (!with_cuda || szg_falls_back(ctx, status))
+  if (with_cuda) {
+    status = szg_join_cuda(ctx, params, shape, field, &grid);
+    if (status == SZGPU_OK)
+      status = szg_compress_cuda(ctx, params, shape, &grid, field, archive, capacity, &used_bytes);
+  }
+  bool const with_cpu = !with_cuda || szg_falls_back(ctx, status);
+  if (with_cpu) status = szg_join_cpu(ctx, params, shape, field, &grid);
+  if (with_cpu && status == SZGPU_OK)
     status = szg_compress_cpu(ctx, params, shape, &grid, field, archive, capacity, &used_bytes);
   *archive_bytes = used_bytes;
   return status;
@@ -160,6 +165,7 @@ static szgpu_status foresee(szgpu_ctx *ctx, const szgpu_params *given, const szg
   SZG_TRY(szg_check_request(ctx, given, shape, &known, &grid));
   SZG_REQUIRE(field && info && info->struct_bytes >= SZG_FIRST_INFO_BYTES, SZGPU_BAD_ARGUMENT);
   SZG_TRY(szg_check_alignment(ctx, shape->dtype, field));
+  SZG_TRY(szg_join_cpu(ctx, params, shape, field, &grid));
   return szg_foresee_cpu(ctx, params, shape, &grid, field, info);
 }
 
@@ -212,10 +218,15 @@ static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t 
   if (!is_whole && (row_count == 0 || row_count > extent || first_row > extent - row_count))
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the slowest axis has rows 0 to %llu",
                     (unsigned long long)(extent - 1));
-  /* With dims[0] == 1 its one row is everything; otherwise it is the grid's slowest axis. */
+  /* With dims[0] == 1 its one row is everything; otherwise it is the grid's slowest axis, or a part
+   * of it. */
   if (is_whole || extent == 1) {
     first_row = 0;
     row_count = opened.grid.row_extent;
+  } else {
+    uint64_t const rows_in_one = opened.grid.value_count / extent / opened.grid.row_values;
+    first_row *= rows_in_one;
+    row_count *= rows_in_one;
   }
   SZG_TRY(
       check_field(ctx, archive, &opened, row_count * opened.grid.row_values, field, field_bytes));
@@ -259,6 +270,11 @@ szgpu_status szgpu_level_shape(const szgpu_info *info, int level, szgpu_shape *s
   return SZGPU_OK;
 }
 
+/* The field's own grid, without joined axes, which its regions and previews go by. */
+static szg_grid own_grid(const szg_opened *opened) {
+  return szg_grid_of_dims(opened->header.shape.dims, opened->header.shape.ndim);
+}
+
 /* The region as a box of the level's grid. */
 static szgpu_status find_box(szgpu_ctx *ctx, const szg_opened *opened, const szgpu_region *region,
                              szg_box *box) {
@@ -288,6 +304,7 @@ static szgpu_status decompress_region_there(szgpu_ctx *ctx, const void *archive,
                                             void *field, size_t field_bytes, bool *is_done) {
   szg_opened opened;
   SZG_TRY(open_archive(ctx, archive, archive_bytes, true, &opened));
+  if (opened.header.joined) return SZGPU_OK;
   szg_box box = szg_box_of_level(&opened.grid, 0);
   SZG_TRY(find_box(ctx, &opened, region, &box));
   SZG_TRY(check_field(ctx, archive, &opened, szg_box_value_count(&box), field, field_bytes));
@@ -314,13 +331,15 @@ static szgpu_status decompress_part(szgpu_ctx *ctx, const void *archive, size_t 
   if (is_cuda) SZG_TRY(szg_fetch_archive_cuda(ctx, archive, archive_bytes, &archive));
   szg_opened opened;
   SZG_TRY(open_archive(ctx, archive, archive_bytes, false, &opened));
+  szg_grid const grid = own_grid(&opened);
   szg_wanted wanted = {.level = (uint32_t)level,
-                       .box = szg_box_of_level(&opened.grid, (uint32_t)level),
+                       .box = szg_box_of_level(&grid, (uint32_t)level),
                        .is_partial = region != NULL};
   if (region) SZG_TRY(find_box(ctx, &opened, region, &wanted.box));
   SZG_TRY(check_field(ctx, given, &opened, szg_box_value_count(&wanted.box), field, field_bytes));
   if (is_cuda) SZG_TRY(szg_stage_field_cuda(ctx, field, field_bytes, &host_field));
-  SZG_TRY(szg_decompress_cpu(ctx, &opened, &wanted, host_field));
+  SZG_TRY(opened.header.joined ? szg_decompress_joined(ctx, &opened, &wanted, host_field)
+                               : szg_decompress_cpu(ctx, &opened, &wanted, host_field));
   return is_cuda ? szg_send_field_cuda(ctx, host_field, field_bytes, field) : SZGPU_OK;
 }
 

@@ -251,6 +251,8 @@ def read_sections(bits, data, frame_kind, mask, modes):
 
 def find_version(h, kind, flags, sections):
     """The table at the top of the page."""
+    if h["joined"]:
+        return 11
     if kind == LEVELS and flags & 4:
         return 10
     if h["limits"] or h["fills"][1:] or h["source"] == 8:
@@ -286,7 +288,11 @@ def plain(data):
     h["dtype"], h["ndim"] = bits.take(4), bits.take(2) + 1
     h["dims"] = [bits.number() for _ in range(h["ndim"])]
     require(1 <= math.prod(h["dims"]) <= 1 << 18 and h["dtype"] <= 9)
-    h["mode"], h["layout"] = bits.take(3), bits.take(1)
+    h["mode"], h["joined"] = bits.take(3), 0
+    if h["mode"] == 7:
+        h["joined"], h["mode"] = bits.take(3), bits.take(3)
+        require(h["joined"] and h["joined"] >> h["ndim"] - 1 == 0)
+    h["layout"] = bits.take(1)
     require(h["mode"] <= 4)
     h["has_gaps"] = h["layout"] == 0 and bits.take(1) == 1
     h["source"] = bits.take(4) if bits.take(1) else 0
@@ -303,6 +309,16 @@ def plain(data):
     return write_plain(h, frame, sections)
 
 
+def rows_of(h):
+    """Section 4: the extent of the slowest axis longer than 1."""
+    extents = [1]
+    for i, dim in enumerate(h["dims"]):
+        extents[-1] *= dim
+        if not h["joined"] >> i & 1:
+            extents.append(1)
+    return next((d for d in extents if d > 1), 1)
+
+
 def write_plain(h, frame, sections):
     """Sections 3 and 4."""
     table, contents = b"", b""
@@ -316,12 +332,12 @@ def write_plain(h, frame, sections):
                        *h["fills"][1:])
     size = (128 + 8 + len(more) + 8 + 15) // 16 * 16
     flags = (bool(h["fills"]) | 2 * (h["layout"] == 0 and not h["has_gaps"])
-             | 4 * bool(h["limits"]) | len(h["fills"][1:]) << 3)
+             | 4 * bool(h["limits"]) | len(h["fills"][1:]) << 3 | h["joined"] << 5)
     dims = h["dims"] + [1] * (4 - h["ndim"])
     header = struct.pack(
         "<8sIIBBBBI4Q4d4QIIQ", b"\x89SZG\r\n\x1a\n", find_version(h, frame[0], frame[3], sections), flags,
         h["dtype"], h["ndim"], h["mode"], h["layout"], h["source"], *dims, h["asked"], h["bound"],
         h["step"], h["range"], h["fills"][0] if h["fills"] else 0,
-        next((d for d in dims if d > 1), 1), 1, size + len(body), h["arithmetic"], 0, len(body))
+        rows_of(h), 1, size + len(body), h["arithmetic"], 0, len(body))
     header = (header + more).ljust(size - 8, b"\0")
     return header + struct.pack("<Q", xxh3(header) if xxh3 else 0) + body

@@ -51,11 +51,11 @@ def read_header(data):
     """Section 3: the header's fields, and what follows from them."""
     require(data[:8] == b"\x89SZG\r\n\x1a\n", "This is not an szgpu archive.")
     version = int.from_bytes(data[8:12], "little")
-    require(version <= 10, f"The archive has version {version}; this decoder knows 1 to 10.")
+    require(version <= 11, f"The archive has version {version}; this decoder knows 1 to 11.")
     require(version > 0 and len(data) >= 128, "The header is damaged or truncated.")
     h = SimpleNamespace(**dict(zip(HEADER_NAMES, struct.unpack_from("<8sIIBBBBI4Q4d4QII", data))))
-    h.has_limits, more_fills = h.flags >> 2 & 1, h.flags >> 3
-    require(more_fills <= 3, "The header is damaged.")
+    h.has_limits, more_fills, joined = h.flags >> 2 & 1, h.flags >> 3 & 3, h.flags >> 5
+    require(joined <= 7, "The header is damaged.")
     size = (128 + 8 * h.frames + 16 * h.has_limits + 8 * more_fills + 8 + 15) // 16 * 16
     require(len(data) >= size, "The archive is truncated.")
     verify(data[:size - 8], struct.unpack_from("<Q", data, size - 8)[0])
@@ -66,7 +66,8 @@ def read_header(data):
     require(not (h.layout and lacks_gaps) and h.dtype <= 9 and not (h.is_narrow and h.dtype == 5)
             and h.mode <= 4 and (not h.is_log or h.dtype <= 1) and h.layout <= 1 and not h.reserved
             and h.source <= 8
-            and (h.layout == 1 and not h.is_lossless if version == 10 else
+            and (joined == 0) == (version < 11)
+            and (h.layout == 1 and not h.is_lossless if version >= 10 else
                  version == 8 if h.has_limits or more_fills or h.source == 8 else
                  h.layout == 1 if version == 7 else
                  version == 6 if h.is_narrow or h.is_log or h.dtype > 5 else
@@ -95,14 +96,25 @@ def read_header(data):
     h.own_fill = h.fill if h.flags & 1 else None
     if h.is_log:
         h.fill = 0xFFF0 << 48 if h.itemsize == 8 else 0xFF80 << 16  # -infinity
-    h.extents = [d for d in dims if d > 1] or [1]
+    h.extents = join(dims[:h.ndim], joined)
     h.tile, rows = TILES[len(h.extents)], h.extents[0]
     require(0 < h.frame_rows <= rows and h.frames == -(-rows // h.frame_rows) and (h.frames == 1 or
-            h.frame_rows % h.tile[4 - len(h.extents)] == 0), "The rows of a frame are wrong.")
+            not joined and h.frame_rows % h.tile[4 - len(h.extents)] == 0), "The rows of a frame are wrong.")
     sizes = struct.unpack_from(f"<{h.frames}Q", data, 128)
     h.ends = list(accumulate(sizes, initial=size))
     require(min(sizes) >= 48 and h.ends[-1] == h.bytes == len(data), "Sizes do not fit together.")
     return h
+
+
+def join(dims, joined):
+    """Section 4: the extents of the axes, without those of 1."""
+    require(joined >> len(dims) - 1 == 0, "There is no axis behind the last one.")
+    extents = [1]
+    for i, dim in enumerate(dims):
+        extents[-1] *= dim
+        if not joined >> i & 1:
+            extents.append(1)
+    return [d for d in extents if d > 1] or [1]
 
 
 def read_more(data, h, more_fills):

@@ -93,6 +93,12 @@ def with_fills(field, *fills):
     return field
 
 
+def walk(shape):
+    """From value to value, whatever the axes; multiples of 2^-40."""
+    steps = np.arange(int(np.prod(shape)), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    return (((steps >> np.uint64(24)).astype(np.float64) - 2.0**39) / 2.0**40).cumsum().reshape(shape)
+
+
 def noise(shape, dtype):
     words = np.arange(int(np.prod(shape)), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     mantissa = (words >> np.uint64(12)).astype(np.float64) / 2.0**52
@@ -446,6 +452,9 @@ CASES.update(case_off_grid(name) for name in BEFORE_RASTERS)
 # Lines of format versions before 10, whose bases are differences.
 BEFORE_HALVES = ["levels_1d_f32", "levels_1d_linear_f64", "levels_fold_f32"]
 CASES.update((name.replace("levels_", "levels_halved_"), CASES[name]) for name in BEFORE_HALVES)
+# Axes of few values, which are joined with their neighbours.
+CASES["joined_f32"] = (lambda: walk((1100, 2, 1, 4)).astype(f32), "-m abs -e 0.05")
+CASES["joined_f64"] = (lambda: walk((2, 2100, 3)), "-m rel -e 1e-4")
 # Planes frames as encoders wrote them up to format version 6: words before stored planes.
 OLD_WORDS = {name.replace("_", f"_v{version}_", 1): name for version, names in {
     3: ["lossless_bf16", "lossless_fp8", "lossless_f32", "lossless_specials_f64",
@@ -463,7 +472,7 @@ COMPACT = ["constant_f32", "linear_limits_f32", "linear_fills_f32", "tile_box_of
            "tile_exact_bf16", "tile_pwrel_exact_f64", "tile_limits_f64",
            "tile_fills_constant_f32", "tile_fills_pwrel_f32", "levels_halved_1d_f32", "levels_2d_f32",
            "levels_3d_f32", "levels_3d_f64", "levels_fills_i16", "levels_halved_fold_f32",
-           "levels_limits_f64", "lossless_bf16", "lossless_stored_f32", "top_plane_bf16"]
+           "levels_limits_f64", "joined_f32", "lossless_bf16", "lossless_stored_f32", "top_plane_bf16"]
 SUFFIXES = {np.dtype(f32): ".f32", np.dtype(f64): ".f64"}  # -t gives the other types
 
 

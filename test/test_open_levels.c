@@ -115,6 +115,9 @@ static void a_halved_base_is_that_of_a_line_with_levels_since_version_10(void **
   }
   test_archive archive = make_line();
   archive_store(&archive, VERSION_AT, 4, 11);
+  expect("a version that has joined axes", archive, SZGPU_BAD_DATA);
+  archive = make_line();
+  archive_store(&archive, VERSION_AT, 4, 12);
   expect("a later version", archive, SZGPU_NEWER_VERSION);
   archive = make_box();
   archive_store(&archive, VERSION_AT, 4, 10);

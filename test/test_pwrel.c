@@ -24,7 +24,7 @@ static szgpu_info there_and_back(const szgpu_params *params, const szgpu_shape *
   szgpu_info const info = assert_comes_back(ctx, three_threads, params, shape, field);
   assert_int_equal(info.mode, SZGPU_MODE_PWREL);
   assert_true(info.bound == params->bound);
-  if (info.format_version != 10) assert_in_range(info.format_version, 6, 7); /* see the helper */
+  if (info.format_version < 10) assert_in_range(info.format_version, 6, 7); /* see the helper */
   return info;
 }
 

@@ -101,9 +101,8 @@ static szgpu_status read_heads(const uint8_t *bytes, uint64_t archive_bytes,
       SZGPU_BAD_CHECKSUM);
   SZG_REQUIRE(szg_compact_take_heads(bytes, szg_compact_stated_bytes(bytes), archive),
               SZGPU_BAD_DATA);
-  szg_grid grid;
-  SZG_REQUIRE(szg_grid_of_shape(&archive->header.shape, &grid) == SZGPU_OK, SZGPU_BAD_DATA);
-  archive->header.frame_rows = grid.row_extent;
+  SZG_REQUIRE(szg_shape_is_valid(&archive->header.shape), SZGPU_BAD_DATA);
+  archive->header.frame_rows = szg_header_grid(&archive->header).row_extent;
   szg_header_note_frame(&archive->header, &archive->frame);
   return SZGPU_OK;
 }

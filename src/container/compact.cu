@@ -176,7 +176,7 @@ __device__ szgpu_status take_item(const szg_compact_item &item, CompactMemory *m
   szg_compact_archive *const archive = &memory->archive;
   szg_header *const header = &archive->header;
   SZG_REQUIRE(szg_compact_take_heads(item.from, memory->content_bytes, archive), SZGPU_BAD_DATA);
-  header->frame_rows = szg_grid_of_dims(header->shape.dims, header->shape.ndim).row_extent;
+  header->frame_rows = szg_header_grid(header).row_extent;
   szg_header_note_frame(header, &archive->frame);
   SZG_REQUIRE(szg_header_bytes(header, &memory->header_bytes), SZGPU_BAD_DATA);
   uint64_t const most_bytes = szg_compact_most_plain_bytes(archive);

@@ -25,6 +25,9 @@ enum {
   SZG_RANGE_OF_LIMITS = 3 /* the range only */
 };
 
+/* In the place of the mode, before the set of joined axes and the mode. */
+enum { SZG_COMPACT_JOINED = 7 };
+
 /* Exact, for k up to 15: their quotient with a small integer is rounded once. */
 SZG_HD double szg_power_of_ten(uint32_t k) {
   double power = 1.0;
@@ -207,6 +210,8 @@ SZG_HD void szg_put_header(szg_packer *out, const szg_header *header) {
   szg_pack_bits(out, header->shape.dtype, 4);
   szg_pack_bits(out, (uint32_t)header->shape.ndim - 1, 2);
   for (int i = 0; i < header->shape.ndim; i++) szg_pack_number(out, header->shape.dims[i]);
+  if (header->joined) szg_pack_bits(out, SZG_COMPACT_JOINED, 3);
+  if (header->joined) szg_pack_bits(out, header->joined, 3);
   szg_pack_bits(out, header->mode, 3);
   szg_pack_bits(out, header->layout, 1);
   if (header->layout == SZGPU_LAYOUT_LINEAR) szg_pack_bits(out, header->has_gaps, 1);
@@ -229,7 +234,13 @@ SZG_HD void szg_take_header(szg_unpacker *in, szg_header *header, uint64_t *valu
     in->is_bad |= *value_count == 0 || *value_count > SZG_COMPACT_MOST_VALUES;
     if (in->is_bad) return; /* also before the product overflows */
   }
-  header->mode = (szgpu_mode)szg_unpack_bits(in, 3);
+  uint32_t mode = szg_unpack_bits(in, 3);
+  if (mode == SZG_COMPACT_JOINED) {
+    header->joined = szg_unpack_bits(in, 3);
+    in->is_bad |= header->joined == 0 || !szg_joined_are_sound(header->joined, header->shape.ndim);
+    mode = szg_unpack_bits(in, 3);
+  }
+  header->mode = (szgpu_mode)mode;
   header->layout = (szgpu_layout)szg_unpack_bits(in, 1);
   header->has_gaps = header->layout == SZGPU_LAYOUT_LINEAR && szg_unpack_bits(in, 1) != 0;
   bool const has_source = szg_unpack_bits(in, 1) != 0;

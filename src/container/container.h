@@ -33,6 +33,7 @@ typedef struct szg_header {
   bool has_levels;      /* some frames are levels frames */
   bool has_halved;      /* some of them have a halved base */
   bool has_plane_words; /* planes frames have their words after their stored planes */
+  uint32_t joined;      /* axes, as in szg_grid */
   uint64_t fill_bits;   /* of the values that are coded */
   bool has_own_fill;    /* SZGPU_MODE_PWREL: the field has a fill value, with these bits */
   uint64_t own_fill_bits;
@@ -44,6 +45,11 @@ typedef struct szg_header {
   uint64_t frame_rows, frame_count;
   uint64_t archive_bytes;
 } szg_header;
+
+/* The field's grid, if its shape is valid. */
+SZG_HD szg_grid szg_header_grid(const szg_header *header) {
+  return szg_grid_of_joined(header->shape.dims, header->shape.ndim, header->joined);
+}
 
 typedef struct szg_section {
   uint32_t kind;  /* SZG_SECTION_* */

@@ -12,7 +12,7 @@
 
 enum {
   SZG_MAGIC_BYTES = 8,
-  SZG_FORMAT_VERSION = 10, /* the latest; an archive states the lowest that has its features */
+  SZG_FORMAT_VERSION = 11, /* the latest; an archive states the lowest that has its features */
   SZG_FORMAT_VERSION_LINEAR = 1,
   SZG_FORMAT_VERSION_TILE = 2,
   SZG_FORMAT_VERSION_LOSSLESS = 3,    /* and linear archives without gap arrays */
@@ -23,6 +23,7 @@ enum {
   SZG_FORMAT_VERSION_KEPT = 8,        /* limits of the values; several fill values */
   SZG_FORMAT_VERSION_COMPACT = 9,     /* the compact form of small archives, in one byte */
   SZG_FORMAT_VERSION_HALVED = 10,     /* lines whose base is predicted by halves */
+  SZG_FORMAT_VERSION_JOINED = 11,     /* neighbouring axes that are taken for one */
   SZG_HEADER_BYTES = 128,             /* fixed part; frame table, limits and checksum follow */
   SZG_FRAME_HEADER_BYTES = 40,        /* the section table and a checksum follow */
   SZG_SECTION_ENTRY_BYTES = 32,
@@ -259,7 +260,9 @@ enum {
   SZG_FLAG_NO_GAPS = 2,
   SZG_FLAG_LIMITS = 4,
   SZG_FLAG_MORE_FILLS_SHIFT = 3,
-  SZG_MOST_MORE_FILLS = 3
+  SZG_MOST_MORE_FILLS = 3,
+  SZG_FLAG_JOINED_SHIFT = 5, /* three bits */
+  SZG_MOST_JOINED = 7
 };
 
 /* Values that climate, ocean and weather codes use for "nothing here", as bit patterns, because

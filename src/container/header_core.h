@@ -40,6 +40,7 @@ SZG_HD bool szg_header_needs_types(const szg_header *header) {
 /* The lowest version that has all features of the archive, which is what its header states. */
 SZG_HD uint32_t szg_header_version(const szg_header *header) {
   bool const is_linear = header->layout == SZGPU_LAYOUT_LINEAR;
+  if (header->joined) return SZG_FORMAT_VERSION_JOINED;
   if (header->has_halved) return SZG_FORMAT_VERSION_HALVED;
   if (header->has_limits || header->more_fill_count || header->source & SZGPU_SOURCE_EMPTY)
     return SZG_FORMAT_VERSION_KEPT;
@@ -95,6 +96,7 @@ SZG_HD void szg_header_load(const uint8_t *bytes, szg_header *header) {
   header->has_limits = (szg_load_u32(bytes + 12) & SZG_FLAG_LIMITS) != 0;
   header->more_fill_count =
       szg_load_u32(bytes + 12) >> SZG_FLAG_MORE_FILLS_SHIFT & SZG_MOST_MORE_FILLS;
+  header->joined = szg_load_u32(bytes + 12) >> SZG_FLAG_JOINED_SHIFT & SZG_MOST_JOINED;
   if (header->mode == SZGPU_MODE_PWREL) szg_header_take_log_fill(header);
 }
 
@@ -176,11 +178,14 @@ SZG_HD bool szg_header_is_sound(const uint8_t *bytes, const szg_header *header) 
   bool sound = header->shape.ndim >= 1 && header->shape.ndim <= SZG_MAX_DIMS;
   sound &= header->mode <= SZGPU_MODE_PWREL && header->layout <= SZGPU_LAYOUT_TILE;
   sound &= header->format_version == szg_header_version(header);
-  sound &= flags >> SZG_FLAG_MORE_FILLS_SHIFT <= SZG_MOST_MORE_FILLS;
+  sound &= flags >> SZG_FLAG_JOINED_SHIFT <= SZG_MOST_JOINED;
+  sound &= header->joined == 0 ||
+           (header->layout == SZGPU_LAYOUT_TILE && header->mode != SZGPU_MODE_LOSSLESS);
   sound &= header->layout == SZGPU_LAYOUT_LINEAR || !(flags & SZG_FLAG_NO_GAPS);
   sound &= szg_load_u32(bytes + 124) == 0;
   sound &= szg_source_is_sound(header->source, header->mode, &header->shape);
   sound &= (flags & SZG_FLAG_FILL) != 0 || szg_load_u64(bytes + 88) == 0;
+  sound = sound && szg_joined_are_sound(header->joined, header->shape.ndim);
   for (int i = header->shape.ndim; sound && i < SZG_MAX_DIMS; i++)
     sound = header->shape.dims[i] == 1;
   return sound && (header->mode == SZGPU_MODE_LOSSLESS ? szg_lossless_is_sound(header)
@@ -217,12 +222,13 @@ SZG_HD bool szg_frame_table_is_sound(const uint8_t *table, uint64_t header_bytes
   return end == header->archive_bytes;
 }
 
-/* Whether the frames are those of the shape, which is valid; grid: the shape's. */
+/* Whether the frames are those of the shape, which is valid; grid: the header's. */
 SZG_HD bool szg_header_frames_are_sound(const szg_header *header, const szg_grid *grid) {
   uint64_t const rows = header->frame_rows;
   return rows > 0 && rows <= grid->row_extent &&
          (rows == grid->row_extent || rows % grid->row_quantum == 0) &&
-         header->frame_count == szg_div_up(grid->row_extent, rows);
+         header->frame_count == szg_div_up(grid->row_extent, rows) &&
+         (grid->joined == 0 || header->frame_count == 1);
 }
 
 /* ---- a frame's header ---- */

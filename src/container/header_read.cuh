@@ -77,7 +77,7 @@ __device__ inline szgpu_status read_header(const uint8_t *archive, uint64_t avai
 /* Whether the frames that a header states are those of its shape, whatever that is. */
 __device__ inline szgpu_status check_frames(const szg_header &header) {
   SZG_REQUIRE(szg_shape_is_valid(&header.shape), SZGPU_BAD_DATA);
-  szg_grid const stated = szg_grid_of_dims(header.shape.dims, header.shape.ndim);
+  szg_grid const stated = szg_header_grid(&header);
   SZG_REQUIRE(szg_header_frames_are_sound(&header, &stated), SZGPU_BAD_DATA);
   return SZGPU_OK;
 }

@@ -35,7 +35,8 @@ SZG_HD void szg_header_put(const szg_header *header, uint64_t header_bytes,
                 (has_fill ? (uint32_t)SZG_FLAG_FILL : 0u) |
                     (szg_is_linear_without_gaps(header) ? (uint32_t)SZG_FLAG_NO_GAPS : 0u) |
                     (header->has_limits ? (uint32_t)SZG_FLAG_LIMITS : 0u) |
-                    header->more_fill_count << SZG_FLAG_MORE_FILLS_SHIFT);
+                    header->more_fill_count << SZG_FLAG_MORE_FILLS_SHIFT |
+                    header->joined << SZG_FLAG_JOINED_SHIFT);
   bytes[16] = (uint8_t)header->shape.dtype;
   bytes[17] = (uint8_t)header->shape.ndim;
   bytes[18] = (uint8_t)header->mode;

@@ -11,7 +11,8 @@
 static szgpu_status check_shape(szg_opened *opened) {
   szg_header *const header = &opened->header;
   szg_grid *const grid = &opened->grid;
-  SZG_REQUIRE(szg_grid_of_shape(&header->shape, grid) == SZGPU_OK, SZGPU_BAD_DATA);
+  SZG_REQUIRE(szg_shape_is_valid(&header->shape), SZGPU_BAD_DATA);
+  *grid = szg_header_grid(header);
   SZG_REQUIRE(szg_header_frames_are_sound(header, grid), SZGPU_BAD_DATA);
   SZG_REQUIRE(szg_header_bytes(header, &opened->first_offset), SZGPU_BAD_DATA);
   return SZGPU_OK;

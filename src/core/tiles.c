@@ -60,6 +60,7 @@ uint64_t szg_frame_rows(const szg_grid *whole, szgpu_dtype dtype, szgpu_mode mod
                               ? SZG_DEFAULT_FRAME_MAPPED
                               : SZG_DEFAULT_FRAME_VALUES;
   uint64_t rows = asked ? asked : values / whole->row_values;
+  if (whole->joined) return whole->row_extent;
   if (rows >= whole->row_extent) return whole->row_extent;
   if (rows % whole->row_quantum == 0 && rows > 0) return rows;
   uint64_t const quanta = rows / whole->row_quantum + (asked || rows == 0);

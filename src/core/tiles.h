@@ -1,8 +1,8 @@
 /* tiles.h - how a field is cut into frames and a frame into tiles: pure arithmetic on shapes.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Axes of extent 1 are dropped first. Up to three of the remaining axes form a grid (x fastest); a
- * fourth is a batch of grids. Tiles come x fastest, then y, z, batch; inside a tile values come x
+ * Axes that are joined are taken for one, and axes of extent 1 are dropped. Up to three of the
+ * remaining axes form a grid (x fastest); a fourth is a batch of grids. Tiles come x fastest, then y, z, batch; inside a tile values come x
  * fastest. That is code order. Tiles at the upper edges are smaller, never padded.
  */
 #ifndef SZG_TILES_H
@@ -27,6 +27,7 @@ typedef struct szg_grid {
   uint64_t row_values;  /* values in one of those rows */
   uint32_t row_quantum; /* frames hold a multiple of this many rows */
   int row_axis;         /* of a box; a frame of one row has it from its field */
+  uint32_t joined; /* bit i: dims i and i + 1 of the field are one axis; then it is one frame */
 } szg_grid;
 
 /* A box in a grid, of values or of tiles: first to end - 1 along batch, z, y and x. */
@@ -89,12 +90,18 @@ szg_grid szg_grid_of_line(uint64_t value_count);
 szg_grid szg_grid_of_rows(const szg_grid *whole, uint64_t row_count);
 
 /* The number of rows per frame if the caller asks for `asked` (0: the default of the type and the
- * mode). */
+ * mode), which are rows of a grid without joined axes. */
 uint64_t szg_frame_rows(const szg_grid *whole, szgpu_dtype dtype, szgpu_mode mode, uint64_t asked);
 
 /* The axes that can be differenced along: SZG_AXIS_* of those that tiles extend over. */
 SZG_HD uint32_t szg_grid_axes(const szg_grid *grid) {
   return SZG_AXIS_X | (grid->tile_y > 1 ? SZG_AXIS_Y : 0) | (grid->tile_z > 1 ? SZG_AXIS_Z : 0);
+}
+
+/* The logarithm to 2 of a full tile's extent along an axis of a grid of so many axes: x, y, z. */
+SZG_HD uint32_t szg_tile_extent_log2(uint32_t axis_count, uint32_t axis) {
+  uint32_t const of_three = axis == 0 ? 5 : axis == 1 ? 3 : 4;
+  return axis_count == 3 ? of_three : axis_count == 2 ? 6 : 12;
 }
 
 /* Bytes of a value. */
@@ -182,8 +189,25 @@ SZG_HD szg_grid szg_grid_of_dims(const uint64_t *dims, int ndim) {
                      : axis_count == 2 ? grid.tile_y
                                        : grid.tile_x;
   grid.row_axis = axis_count > 0 ? SZG_MAX_DIMS - axis_count : SZG_MAX_DIMS - 1;
+  grid.joined = 0;
   return grid;
 }
+
+/* The grid of such dims with joined axes: a set of szg_joined_are_sound. */
+SZG_HD szg_grid szg_grid_of_joined(const uint64_t *dims, int ndim, uint32_t joined) {
+  uint64_t axes[SZG_MAX_DIMS] = {1, 1, 1, 1};
+  int count = 0;
+  for (int i = 0; i < ndim; i++) {
+    axes[count] *= dims[i];
+    count += !(joined >> i & 1);
+  }
+  szg_grid grid = szg_grid_of_dims(axes, count);
+  grid.joined = joined;
+  return grid;
+}
+
+/* The last axis has none behind it to be joined with. */
+SZG_HD bool szg_joined_are_sound(uint32_t joined, int ndim) { return joined >> (ndim - 1) == 0; }
 
 /* Of the grid's extents and tile extents alone. */
 SZG_HD_INLINE szg_tile szg_tile_of_number(const szg_grid *grid, szg_tile_number number) {

@@ -13,6 +13,7 @@ enum { SZG_HAS_CUDA = 1 };
 #else
 enum { SZG_HAS_CUDA = 0 };
 #define szg_device_count() 0
+#define szg_join_cuda(...) SZGPU_UNSUPPORTED
 #define szg_compress_cuda(...) SZGPU_UNSUPPORTED
 #define szg_compress_frame_cuda(...) SZGPU_UNSUPPORTED
 #define szg_compress_sizes_cuda(...) SZGPU_UNSUPPORTED

@@ -171,6 +171,14 @@ static szgpu_status compress_bounded(compress_call *call, compress_plan *plan,
   return SZGPU_OK;
 }
 
+szgpu_status szg_join_cpu(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                          const void *field, szg_grid *grid) {
+  szg_mapping const mapping = szg_mapping_of_params(params, shape->dtype);
+  szg_value_source const source =
+      szg_value_source_mapped_cpu(&ctx->threads, &mapping, field, grid->value_count);
+  return szg_call_join(params, shape, &source, grid);
+}
+
 szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                               const szg_grid *grid, const void *field, void *archive,
                               uint64_t capacity, uint64_t *archive_bytes) {
@@ -244,9 +252,9 @@ static bool add_buffers(const szgpu_params *params, const szg_write_request *req
          szg_add_checked(*bytes, leaves_bytes, bytes) && szg_add_checked(*bytes, zstd_bytes, bytes);
 }
 
-szgpu_status szg_compress_sizes_cpu(const szgpu_ctx *ctx, const szgpu_params *params,
-                                    const szgpu_shape *shape, const szg_grid *grid,
-                                    uint64_t *workspace_bytes, uint64_t *archive_bytes) {
+static szgpu_status sizes_with(const szgpu_ctx *ctx, const szgpu_params *params,
+                               const szgpu_shape *shape, const szg_grid *grid,
+                               uint64_t *workspace_bytes, uint64_t *archive_bytes) {
   szg_write_request const request = szg_call_request(ctx, params, shape->dtype, grid);
   szg_arena arena = {0};
   compress_plan plan = {0};
@@ -261,8 +269,22 @@ szgpu_status szg_compress_sizes_cpu(const szgpu_ctx *ctx, const szgpu_params *pa
   return SZGPU_OK;
 }
 
-szgpu_status szg_compress_reserve_cpu(szgpu_ctx *ctx, const szgpu_params *params,
-                                      const szgpu_shape *shape, const szg_grid *grid) {
+szgpu_status szg_compress_sizes_cpu(const szgpu_ctx *ctx, const szgpu_params *params,
+                                    const szgpu_shape *shape, const szg_grid *grid,
+                                    uint64_t *workspace_bytes, uint64_t *archive_bytes) {
+  szg_grid grids[SZG_MOST_GRIDS];
+  uint32_t const count = szg_call_grids(params, shape, grid, grids);
+  *workspace_bytes = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    uint64_t bytes;
+    SZG_TRY(sizes_with(ctx, params, shape, &grids[i], &bytes, archive_bytes));
+    if (bytes > *workspace_bytes) *workspace_bytes = bytes;
+  }
+  return SZGPU_OK;
+}
+
+static szgpu_status reserve_with(szgpu_ctx *ctx, const szgpu_params *params,
+                                 const szgpu_shape *shape, const szg_grid *grid) {
   szg_write_request const request = szg_call_request(ctx, params, shape->dtype, grid);
   compress_plan plan;
   SZG_TRY(szg_ctx_make_room(ctx, &ctx->kept[SZG_KEPT_KIND], szg_write_buffer_bytes(&request),
@@ -274,4 +296,12 @@ szgpu_status szg_compress_reserve_cpu(szgpu_ctx *ctx, const szgpu_params *params
   if (request.is_compacted)
     SZG_TRY(szg_ctx_make_room(ctx, &ctx->kept[SZG_KEPT_PLAIN], most_bytes, "room for an archive"));
   return make_plan(ctx, &request, &plan);
+}
+
+szgpu_status szg_compress_reserve_cpu(szgpu_ctx *ctx, const szgpu_params *params,
+                                      const szgpu_shape *shape, const szg_grid *grid) {
+  szg_grid grids[SZG_MOST_GRIDS];
+  uint32_t const count = szg_call_grids(params, shape, grid, grids);
+  for (uint32_t i = 0; i < count; i++) SZG_TRY(reserve_with(ctx, params, shape, &grids[i]));
+  return SZGPU_OK;
 }

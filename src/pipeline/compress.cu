@@ -421,6 +421,33 @@ static szgpu_status compress_anywhere(compress_call *call, plan_request *request
   return deliver_compact(call, SZG_KEPT_PLAIN, archive, capacity, is_device_archive, used_bytes);
 }
 
+/* Joins axes of a field in either memory. */
+static szgpu_status join_anywhere(szgpu_ctx *ctx, const szgpu_params *params,
+                                  const szgpu_shape *shape, const void *field, szg_grid *grid) {
+  bool is_device_field;
+  SZG_TRY(szg_cuda_reaches(ctx, field, &is_device_field));
+  if (!is_device_field) return szg_join_cpu(ctx, params, shape, field, grid);
+  szg_arena pinned = {};
+  (void)szg_arena_take(&pinned, SZG_PICK_WORK_BYTES, 1);
+  SZG_TRY(szg_cuda_pinned_open(ctx, &pinned, &pinned));
+  void *const back = szg_arena_take(&pinned, SZG_PICK_WORK_BYTES, 1);
+  szg_mapping const mapping = szg_mapping_of_params(params, shape->dtype);
+  szg_value_source_cuda there;
+  szg_value_source_open_cuda(&ctx->device, mapping.inner, field, grid->value_count, NULL, back,
+                             &there);
+  there.source.mapping = mapping;
+  return szg_call_join(params, shape, &there.source, grid);
+}
+
+szgpu_status szg_join_cuda(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                           const void *field, szg_grid *grid) {
+  szg_grid grids[SZG_MOST_GRIDS];
+  int previous = 0;
+  if (szg_call_grids(params, shape, grid, grids) == 1) return SZGPU_OK;
+  SZG_TRY(szg_cuda_begin(ctx, &previous));
+  return szg_cuda_end(ctx, previous, join_anywhere(ctx, params, shape, field, grid));
+}
+
 szgpu_status szg_compress_cuda(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                                const szg_grid *grid, const void *field, void *archive,
                                uint64_t capacity, uint64_t *archive_bytes) {
@@ -469,12 +496,19 @@ szgpu_status szg_compress_sizes_cuda(szgpu_ctx *ctx, const szgpu_params *params,
   SZG_TRY(max_archive_bytes(&in_place, grid, archive_bytes));
   if (in_place.frames.is_compacted) in_place.copies.archive_bytes = *archive_bytes;
   int previous = 0;
+  szg_grid grids[SZG_MOST_GRIDS];
+  uint32_t const grid_count = szg_call_grids(params, shape, grid, grids);
+  szgpu_status status = SZGPU_OK;
+  *workspace_bytes = 0;
   SZG_TRY(szg_cuda_begin(ctx, &previous));
-  compress_plan plan = {};
-  szg_arena arena = {};
-  szgpu_status status = carve_device(&arena, &in_place, &plan);
-  if (status == SZGPU_OK && arena.overflowed) status = SZGPU_BAD_SHAPE;
-  *workspace_bytes = arena.used_bytes;
+  for (uint32_t i = 0; i < grid_count && status == SZGPU_OK; i++) {
+    compress_plan plan = {};
+    szg_arena arena = {};
+    in_place.frames = szg_call_request(ctx, params, shape->dtype, &grids[i]);
+    status = carve_device(&arena, &in_place, &plan);
+    if (status == SZGPU_OK && arena.overflowed) status = SZGPU_BAD_SHAPE;
+    if (arena.used_bytes > *workspace_bytes) *workspace_bytes = arena.used_bytes;
+  }
   return szg_cuda_end(ctx, previous, status);
 }
 
@@ -504,8 +538,15 @@ szgpu_status szg_compress_reserve_cuda(szgpu_ctx *ctx, const szgpu_params *param
     SZG_TRY(szg_buffer_reset(&ctx->kept[SZG_KEPT_PLAIN], *most_bytes));
     SZG_TRY(szg_buffer_reset(&ctx->kept[SZG_KEPT_RECODED], *most_bytes));
   }
-  szg_header const header = szg_call_header(params, shape, grid, NULL);
+  szg_grid grids[SZG_MOST_GRIDS];
+  uint32_t const grid_count = szg_call_grids(params, shape, grid, grids);
+  szgpu_status status = SZGPU_OK;
   int previous = 0;
   SZG_TRY(szg_cuda_begin(ctx, &previous));
-  return szg_cuda_end(ctx, previous, reserve(ctx, &request, &header));
+  for (uint32_t i = 0; i < grid_count && status == SZGPU_OK; i++) {
+    szg_header const header = szg_call_header(params, shape, &grids[i], NULL);
+    request.frames = szg_call_request(ctx, params, shape->dtype, &grids[i]);
+    status = reserve(ctx, &request, &header);
+  }
+  return szg_cuda_end(ctx, previous, status);
 }

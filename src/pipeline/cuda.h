@@ -12,6 +12,8 @@ SZG_C_BEGIN
 
 /* The twins of the calls in pipeline.h. Field and archive are each in host or in device memory.
  * Calls wait for the ctx's stream before they return. */
+szgpu_status szg_join_cuda(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                           const void *field, szg_grid *grid) SZG_CHECKED;
 szgpu_status szg_compress_cuda(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                                const szg_grid *grid, const void *field, void *archive,
                                uint64_t capacity, uint64_t *archive_bytes) SZG_CHECKED;

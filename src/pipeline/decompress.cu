@@ -262,7 +262,7 @@ szgpu_status szg_decompress_reserve_cuda(szgpu_ctx *ctx, const szg_read_sizes_cu
   uint64_t header_bytes;
   SZG_REQUIRE(szg_header_bytes_with(frame_count, SZG_MOST_MORE_BYTES, &header_bytes),
               SZGPU_BAD_SHAPE);
-  szg_grid const grid = szg_grid_of_dims(sizes->header->shape.dims, sizes->header->shape.ndim);
+  szg_grid const grid = szg_header_grid(sizes->header);
   uint64_t head_bytes = header_bytes > HEAD_BYTES ? header_bytes : (uint64_t)HEAD_BYTES;
   if (szg_is_compacted(grid.value_count, frame_count) && archive_copy > head_bytes)
     head_bytes = archive_copy; /* the host gets all of it */

@@ -8,6 +8,7 @@
 #include "frames/kinds.h"
 #include "pipeline/calls.h"
 #include "pipeline/pipeline.h"
+#include "quant/joins.h"
 #include "quant/raster.h"
 #include "quant/restored.h"
 
@@ -44,6 +45,48 @@ szg_write_request szg_call_request(const szgpu_ctx *ctx, const szgpu_params *par
   request.thread_count = ctx->threads.count;
   return request;
 }
+
+/* ---- the grid ---- */
+
+/* Joined axes are for kinds of frame that predict along several axes, and for a field of one frame,
+ * whose rows can then be others. */
+static bool may_join(const szgpu_params *params, const szgpu_shape *shape, const szg_grid *grid) {
+  return params->mode != SZGPU_MODE_LOSSLESS && params->predictor != SZGPU_PREDICTOR_LORENZO &&
+         szg_call_traits(params) & SZG_KIND_INTERPOLATES && params->greatest == 0.0 &&
+         szg_frame_rows(grid, shape->dtype, params->mode, params->frame_rows) == grid->row_extent;
+}
+
+uint32_t szg_call_grids(const szgpu_params *params, const szgpu_shape *shape, const szg_grid *grid,
+                        szg_grid grids[SZG_MOST_GRIDS]) {
+  if (may_join(params, shape, grid)) return szg_joins_grids(shape, grids);
+  grids[0] = *grid;
+  return 1;
+}
+
+/* The fill values that the caller names, with bits of the field's type. */
+static szg_missing named_in_field(const szgpu_params *params, const szg_mapping *mapping) {
+  szg_missing missing = {.fill_count = szg_call_fill_count(params),
+                         .has_valid = params->has_valid != 0,
+                         .valid_least = params->valid_least,
+                         .valid_greatest = params->valid_greatest};
+  szg_mapping own = *mapping;
+  if (own.kind == SZG_MAPPING_LOG) own = (szg_mapping){.outer = own.outer, .inner = own.outer};
+  for (uint32_t i = 0; i < missing.fill_count; i++)
+    missing.fill_bits[i] =
+        szg_mapping_outer_bits(&own, szg_mapping_inner_bits(&own, szg_call_fill(params, i)));
+  return missing;
+}
+
+szgpu_status szg_call_join(const szgpu_params *params, const szgpu_shape *shape,
+                           const szg_value_source *source, szg_grid *grid) {
+  szg_grid grids[SZG_MOST_GRIDS];
+  uint32_t const count = szg_call_grids(params, shape, grid, grids);
+  szg_missing const missing = named_in_field(params, &source->mapping);
+  if (count == 1) return SZGPU_OK;
+  return szg_joins_choose(shape, params->mode, params->bound, &missing, source, grid);
+}
+
+/* ---- the bound ---- */
 
 static bool keeps_restored(const szgpu_params *params) {
   return params->mode == SZGPU_MODE_ABS && params->keep & SZGPU_KEEP_RESTORED;
@@ -185,6 +228,7 @@ szg_header szg_call_header(const szgpu_params *params, const szgpu_shape *shape,
       .mode = params->mode,
       .layout = params->layout,
       .source = params->source,
+      .joined = grid->joined,
       .has_gaps = szg_call_traits(params) & SZG_KIND_HAS_GAPS && !params->without_gaps,
       .frame_rows = frame_rows,
       .frame_count = szg_div_up(grid->row_extent, frame_rows),

@@ -334,19 +334,23 @@ static bool begins_anew(const flow_compression *call, szgpu_status status) {
   return call->fails && status == SZGPU_CANCELLED && !call->flow->is_cancelled;
 }
 
+static szg_value_source source_of(flow_compression *call) {
+  szg_mapping const mapping = szg_mapping_of_params(call->params, call->shape->dtype);
+  return (szg_value_source){.dtype = mapping.inner,
+                            .mapping = mapping,
+                            .value_count = call->grid->value_count,
+                            .where = call,
+                            .find_extremes = find_extremes,
+                            .sample_extremes = sample_extremes,
+                            .greatest_up_to = greatest_up_to,
+                            .survey = survey_values,
+                            .find_restored = find_restored,
+                            .pick = pick};
+}
+
 /* Under a bound that follows from as few values as possible. */
 static szgpu_status compress_bounded(flow_compression *call, uint64_t *archive_bytes) {
-  szg_mapping const mapping = szg_mapping_of_params(call->params, call->shape->dtype);
-  szg_value_source const source = {.dtype = mapping.inner,
-                                   .mapping = mapping,
-                                   .value_count = call->grid->value_count,
-                                   .where = call,
-                                   .find_extremes = find_extremes,
-                                   .sample_extremes = sample_extremes,
-                                   .greatest_up_to = greatest_up_to,
-                                   .survey = survey_values,
-                                   .find_restored = find_restored,
-                                   .pick = pick};
+  szg_value_source const source = source_of(call);
   szg_bound_tries tries = szg_bound_first_try();
   szgpu_status status;
   do {
@@ -398,6 +402,11 @@ static szgpu_status make_room(const flow_compression *call) {
 
 static szgpu_status compress_call(flow_compression *call, uint64_t *archive_bytes) {
   szg_flow *const flow = call->flow;
+  szg_value_source const source = source_of(call);
+  szg_grid joined = *call->grid;
+  SZG_TRY(szg_call_join(call->params, call->shape, &source, &joined));
+  call->grid = &joined;
+  call->row_bytes = joined.row_values * szg_dtype_bytes(call->shape->dtype);
   SZG_TRY(open_ring(call));
   SZG_TRY(szg_buffer_reset(&call->frame_bytes, flow->frame_count * sizeof(uint64_t)));
   call->is_compacted = szg_is_compacted(call->grid->value_count, flow->frame_count);
@@ -413,7 +422,6 @@ szgpu_status szg_flow_compress(szg_flow *flow, const szgpu_params *params, const
                            .params = params,
                            .shape = shape,
                            .grid = grid,
-                           .row_bytes = grid->row_values * szg_dtype_bytes(shape->dtype),
                            .lock = PTHREAD_MUTEX_INITIALIZER,
                            .frame_bytes.account = &flow->ctxs[0]->account};
   szgpu_status const status = compress_call(&call, archive_bytes);

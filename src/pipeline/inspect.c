@@ -21,6 +21,11 @@ static double number_of_bits(const szg_mapping *mapping, uint64_t bits) {
   return szg_value_of_bits(mapping->inner, inner);
 }
 
+/* Rows of the field's slowest axis longer than 1, however axes are joined. */
+static uint64_t rows_of(const szgpu_shape *shape) {
+  return szg_grid_of_dims(shape->dims, shape->ndim).row_extent;
+}
+
 void szg_describe_header(const szg_header *header, const szg_grid *grid, szgpu_info *info) {
   szg_mapping const mapping = szg_mapping_of_header(header);
   bool const is_log = mapping.kind == SZG_MAPPING_LOG;
@@ -41,7 +46,7 @@ void szg_describe_header(const szg_header *header, const szg_grid *grid, szgpu_i
       .has_fill = has_fill,
       .fill = has_fill ? szg_value_of_bits(fill_dtype, fill_bits) : 0.0,
       .fill_bits = is_log ? fill_bits : szg_mapping_outer_bits(&mapping, fill_bits),
-      .frame_rows = header->frame_rows,
+      .frame_rows = header->joined ? rows_of(&header->shape) : header->frame_rows,
       .frame_count = header->frame_count,
       .field_bytes = grid->value_count * szg_dtype_bytes(header->shape.dtype),
       .archive_bytes = header->archive_bytes,
@@ -50,6 +55,7 @@ void szg_describe_header(const szg_header *header, const szg_grid *grid, szgpu_i
       .least = is_log ? 0 : header->least,
       .greatest = is_log ? 0 : header->greatest,
       .more_fill_count = header->more_fill_count,
+      .joined_axes = header->joined,
   };
   for (uint32_t i = 0; i < header->more_fill_count; i++) {
     described.more_fills[i] = number_of_bits(&mapping, header->more_fill_bits[i]);
@@ -95,7 +101,7 @@ static szgpu_status inspect_frame(const szg_opened *opened, uint64_t frame, uint
       .radius = header.radius,
       .section_count = header.section_count,
       .first_row = frame * opened->header.frame_rows,
-      .row_count = row_count,
+      .row_count = opened->header.joined ? rows_of(&opened->header.shape) : row_count,
       .frame_bytes = szg_frame_bytes(opened, frame),
       .predictor = header.axes ? "differences" : "",
       .stencil = "",

@@ -10,6 +10,7 @@
 #include "frames/kinds.h"
 #include "frames/mapped.h"
 #include "quant/bound.h"
+#include "quant/joins.h"
 
 SZG_C_BEGIN
 
@@ -28,6 +29,13 @@ static_assert((int)SZG_KEPT_END <= SZG_KEPT_ROOM, "a ctx has so many");
 /* What decides how much memory the call takes. */
 szg_write_request szg_call_request(const szgpu_ctx *ctx, const szgpu_params *params,
                                    szgpu_dtype dtype, const szg_grid *grid);
+
+/* The grids that the field may get, the first one without joined axes, from that one; and the one
+ * that its values ask for. */
+uint32_t szg_call_grids(const szgpu_params *params, const szgpu_shape *shape, const szg_grid *grid,
+                        szg_grid grids[SZG_MOST_GRIDS]);
+szgpu_status szg_call_join(const szgpu_params *params, const szgpu_shape *shape,
+                           const szg_value_source *source, szg_grid *grid) SZG_CHECKED;
 
 /* SZG_KIND_... of all kinds of frame that serve the call. */
 uint32_t szg_call_traits(const szgpu_params *params);
@@ -88,7 +96,10 @@ bool szg_max_archive_bytes(const szg_grid *grid, size_t value_bytes, uint64_t fr
 
 /* ---- on the CPU ---- */
 
-/* The caller has checked the arguments, completed params and derived grid from shape. */
+/* The caller has checked the arguments, completed params and derived grid from shape. The first
+ * call joins its axes if that pays, before the next two. */
+szgpu_status szg_join_cpu(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                          const void *field, szg_grid *grid) SZG_CHECKED;
 szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                               const szg_grid *grid, const void *field, void *archive,
                               uint64_t capacity, uint64_t *archive_bytes) SZG_CHECKED;
@@ -102,7 +113,8 @@ szgpu_status szg_compress_frame_cpu(szgpu_ctx *ctx, const szgpu_params *params,
                                     const szg_grid *grid, const void *values, void *bytes,
                                     uint64_t capacity, szg_frame_piece *piece) SZG_CHECKED;
 
-/* What szg_compress_cpu may take in addition to field and archive, with the most outliers. */
+/* What szg_compress_cpu may take in addition to field and archive, with the most outliers, whatever
+ * axes are joined. */
 szgpu_status szg_compress_sizes_cpu(const szgpu_ctx *ctx, const szgpu_params *params,
                                     const szgpu_shape *shape, const szg_grid *grid,
                                     uint64_t *workspace_bytes, uint64_t *archive_bytes) SZG_CHECKED;
@@ -130,6 +142,10 @@ typedef struct szg_wanted {
 szg_wanted szg_wanted_rows(const szg_grid *grid, uint64_t first_row, uint64_t row_count);
 szgpu_status szg_decompress_cpu(szgpu_ctx *ctx, const szg_opened *opened, const szg_wanted *wanted,
                                 void *field) SZG_CHECKED;
+/* The same if the archive has joined axes; the box is one of the field's own grid, and any archive
+ * has the level. Takes memory for the least box of the archive's grid around it. */
+szgpu_status szg_decompress_joined(szgpu_ctx *ctx, const szg_opened *opened,
+                                   const szg_wanted *wanted, void *field) SZG_CHECKED;
 
 SZG_C_END
 

@@ -106,16 +106,13 @@ static void judge_way(const szg_probe_found *probes, finding *found) {
 /* Along a set of axes, with the first points of a tile along each, which lack a neighbour there. */
 static szg_probe_cost cost_in_tiles(const szg_probe_cost *costs, uint32_t axis_count,
                                     uint32_t set) {
-  static const uint8_t shares_3d[] = {5, 3, 4}, shares_2d[] = {6, 6}, shares_1d[] = {12};
-  const uint8_t *const shares = axis_count == 3   ? shares_3d
-                                : axis_count == 2 ? shares_2d
-                                                  : shares_1d; /* log2 of extents */
   szg_probe_cost sum = costs[set];
   for (uint32_t axis = 0; axis < axis_count; axis++) {
     if (!(set >> axis & 1)) continue;
     const szg_probe_cost *const less = &costs[set & ~(1u << axis)];
-    sum.entropy += (less->entropy >> shares[axis]) - (costs[set].entropy >> shares[axis]);
-    sum.floor += (less->floor >> shares[axis]) - (costs[set].floor >> shares[axis]);
+    uint32_t const share = szg_tile_extent_log2(axis_count, axis);
+    sum.entropy += (less->entropy >> share) - (costs[set].entropy >> share);
+    sum.floor += (less->floor >> share) - (costs[set].floor >> share);
   }
   return sum;
 }

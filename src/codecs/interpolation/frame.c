@@ -108,8 +108,8 @@ szg_levels_most szg_levels_most_of(const szg_grid *grid) {
 
 /* The grid of an archive's first frame, than which none is larger. */
 static bool find_largest_frame(const szg_header *archive, szg_grid *largest) {
-  szg_grid field;
-  if (szg_grid_of_shape(&archive->shape, &field) != SZGPU_OK) return false;
+  if (!szg_shape_is_valid(&archive->shape)) return false;
+  szg_grid const field = szg_header_grid(archive);
   *largest = szg_grid_of_rows(&field, szg_min_u64(archive->frame_rows, field.row_extent));
   return true;
 }
