@@ -84,10 +84,22 @@ typedef struct finding {
   uint64_t tile_cost;        /* in that of tile frames */
 } finding;
 
-/* The sum over the classes of the way's axes. */
-static uint64_t sum_classes(const uint64_t *costs, uint32_t axis_count) {
+/* The sum over the classes of the way's axes, at a scale. The last odd points of a tile along an
+ * axis have a neighbour on its far plane there, which is predicted like any point of that class, but
+ * not corrected. */
+static uint64_t sum_classes(const uint64_t *costs, const szg_levels_way *way, uint32_t scale) {
   uint64_t sum = 0;
-  for (uint32_t set = 1; set < 1u << axis_count; set++) sum += costs[set - 1];
+  for (uint32_t set = 1; set < 1u << way->axis_count; set++) {
+    uint32_t const used = szg_ranked_axes(set, way->ranks);
+    uint64_t const cost = costs[set - 1];
+    sum += cost;
+    for (uint32_t axis = 0; axis < way->axis_count; axis++) {
+      uint32_t const on_plane = set & ~(1u << axis);
+      if (!(used >> axis & 1) || !on_plane || costs[on_plane - 1] <= cost) continue;
+      sum += (costs[on_plane - 1] - cost) * 2 /
+             szg_level_tile_extent(way->axis_count, axis, 1u << scale);
+    }
+  }
   return sum;
 }
 
@@ -95,9 +107,9 @@ static void judge_way(const szg_probe_found *probes, finding *found) {
   szg_levels_way *const way = &found->interpolation;
   uint64_t scales[SZG_PROBE_SCALES], noisy[SZG_PROBE_TABLES];
   for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++)
-    scales[scale] = sum_classes(probes->scales[scale], way->axis_count);
+    scales[scale] = sum_classes(probes->scales[scale], way, scale);
   for (uint32_t table = 0; table < SZG_PROBE_TABLES; table++)
-    noisy[table] = sum_classes(probes->noisy[table], way->axis_count);
+    noisy[table] = sum_classes(probes->noisy[table], way, 0);
   way->unit_table = szg_finer_units_pay(noisy, scales[1], way->axis_count);
   scales[0] = noisy[way->unit_table];
   found->interpolation_cost = szg_probe_frame_cost(scales, way);
