@@ -193,8 +193,9 @@ typedef enum szgpu_decoder { SZGPU_DECODER_LIST(SZGPU_DECODER_ENUMERATOR) } szgp
 #undef SZGPU_DECODER_ENUMERATOR
 
 /* Type and dims of a field. dims has ndim entries, 1 to 4, each at least 1, slowest axis first, as
- * numpy prints a shape; the library ignores the entries after them. A 4-D field is treated as a
- * batch of 3-D fields. */
+ * numpy prints a shape; the library ignores the entries after them. A field is predicted along up
+ * to three axes: one of four dims is a batch of 3-D fields, unless neighbouring axes are taken for
+ * one because that is smaller (szgpu_info.joined_axes). */
 typedef struct szgpu_shape {
   szgpu_dtype dtype;
   int ndim;
@@ -616,7 +617,9 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_level_shape(const szgpu_info *info
  * szgpu_decompress restores at these places. The call reads only the coarse levels, so damage in a
  * finer one goes unnoticed. Level 0 is the whole field, of any archive. For a higher one, every
  * frame must be a constant frame, or a levels frame that is not folded and has level_count of at
- * least `level` (see szgpu_frame_info). field_bytes must be the exact size of the preview.
+ * least `level` (see szgpu_frame_info). field_bytes must be the exact size of the preview. An
+ * archive with joined axes (szgpu_info) has every level, but no coarse grids of the field's axes:
+ * the call restores the whole field first, in memory of the ctx.
  *
  * Levels above 0 are restored on the CPU, whatever the backend. With SZGPU_BACKEND_CUDA, an archive
  * or field in GPU memory goes through a copy in host memory.
@@ -645,6 +648,9 @@ typedef struct szgpu_region {
  * reads only a part of stored bitstreams, levels, planes, masks and exact values; it cannot check
  * their checksums, which are of the whole. If that part is damaged, the call gives SZGPU_BAD_DATA
  * or wrong values, and damage elsewhere goes unnoticed. szgpu_decompress checks everything.
+ *
+ * If the archive has joined axes (szgpu_info), the call restores the least box of its own axes that
+ * has the region, in memory of the ctx, on the CPU.
  *
  * With SZGPU_BACKEND_CUDA the GPU restores a region of the field. It checks all sections of linear
  * frames, which it decodes whole. The CPU restores it instead if the archive is in host memory and

@@ -1,4 +1,4 @@
-/* test_joins.c - fields of four axes and of thin ones: which axes are joined, and that nobody notices.
+/* test_joins.c - fields of four axes and of thin ones: which are joined, and that nobody notices.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <math.h>

@@ -98,10 +98,21 @@ static void json_fills(struct json *json, const szgpu_info *info) {
   json_close(json, ']');
 }
 
+szgpu_shape info_joined_shape(const szgpu_info *info) {
+  szgpu_shape shape = {info->shape.dtype, 0, {1, 1, 1, 1}};
+  for (int i = 0; i < info->shape.ndim; i++) {
+    shape.dims[shape.ndim] *= info->shape.dims[i];
+    shape.ndim += !(info->joined_axes >> i & 1);
+  }
+  return shape;
+}
+
 void json_info(struct json *json, const szgpu_info *info) {
   json_text(json, "dtype", words_for_dtype(info->shape.dtype));
   json_counts(json, "dims", info_is_of_empty_file(info) ? (uint64_t[]){0} : info->shape.dims,
               info->shape.ndim);
+  szgpu_shape const joined = info_joined_shape(info);
+  if (info->joined_axes) json_counts(json, "joined_dims", joined.dims, joined.ndim);
   json_text(json, "mode", words_for_mode(info->mode));
   json_real(json, "bound", info->bound);
   json_real(json, "absolute_bound", info->absolute_bound);

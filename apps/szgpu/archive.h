@@ -32,6 +32,8 @@ struct words words_for_bound(const szgpu_info *info);
 const char *words_before_range(const szgpu_info *info);
 /* The field's bytes divided by the archive's. */
 double archive_ratio(const szgpu_info *info);
+/* The field's dims, with those of joined axes as one. */
+szgpu_shape info_joined_shape(const szgpu_info *info);
 /* The members of every JSON object about an archive. */
 void json_info(struct json *json, const szgpu_info *info);
 double gigabytes_per_second(uint64_t byte_count, double seconds);

@@ -130,6 +130,8 @@ static void print_header(const struct listing *work) {
     fprintf(out, ", range %s%g\n", words_before_range(info), info->value_range);
   }
   print_missing(info, out);
+  szgpu_shape const joined = info_joined_shape(info);
+  if (info->joined_axes) fprintf(out, "  joined   as %s\n", words_for_dims(&joined).text);
   fprintf(out,
           "  format   version %" PRIu32 ", %s layout, %" PRIu64 " frame%s of %" PRIu64 " rows\n",
           info->format_version, words_for_layout(info->layout), info->frame_count,

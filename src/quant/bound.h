@@ -172,7 +172,8 @@ szgpu_status szg_range_take(const szg_value_source *source, const uint64_t *name
 szg_range szg_range_of_extremes(szgpu_dtype dtype, const uint64_t *named_fill,
                                 szg_extremes extremes);
 
-/* The bound of the field's values that a mode other than PWREL asks for, if they have this range. */
+/* The bound of the field's values that a mode other than PWREL asks for, if they have this
+ * range. */
 double szg_bound_of_range(szgpu_mode mode, double asked, const szg_mapping *mapping, double least,
                           double greatest);
 

@@ -1,9 +1,9 @@
 /* joins.c - which grids a field may have, and what its values take in each.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Where two axes are joined, neighbours along the new axis are as far apart in memory as those along
- * the faster one. So the axes of all grids are among those of the field, and one sample serves all:
- * it says what differences along each set of axes take, and interpolation along each. Grids differ
+ * Where two axes are joined, neighbours along the new axis are as far apart in memory as those
+ * along the faster one. So the axes of all grids are among those of the field, and one sample
+ * serves all: it says what differences along each set of axes take, and interpolation. Grids differ
  * in which axes they have, and in how many of their values lie at the beginning of a tile.
  */
 #include "quant/joins.h"
@@ -86,8 +86,8 @@ static uint64_t corner_offset(const field_axes *axes, uint32_t set) {
   return offset;
 }
 
-/* Asks for neighbours at that distance, perhaps across the end of a line of the axis, unless too few
- * points have them. */
+/* Asks for neighbours at that distance, perhaps across the end of a line of the axis, unless too
+ * few points have them. */
 static void reach_to(uint64_t distance, uint32_t axis, uint64_t value_count, field_axes *axes) {
   uint64_t const offset = distance * axes->stride[axis];
   uint64_t const first = offset + FAR > axes->first ? offset + FAR : axes->first;
@@ -136,8 +136,8 @@ static void place_runs(const field_axes *axes, uint64_t value_count, uint64_t fi
 enum { FINE_BITS = 4, FINE_HALF = 1 << (FINE_BITS - 1) };
 #define MOST_FINE 0x1p50 /* sums of so many fine steps do not overflow */
 
-/* A set of axes, and which of them are wrapped: the point's neighbours along them lie across the end
- * of a line. Numbers to base 3, a digit for each axis: 0 if it is not in the set. */
+/* A set of axes, and which of them are wrapped: the point's neighbours along them lie across the
+ * end of a line. Numbers to base 3, a digit for each axis: 0 if it is not in the set. */
 enum { MARKED_SETS = 81 };
 
 static uint32_t marked_set(uint32_t set, uint32_t wrapped) {

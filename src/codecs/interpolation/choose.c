@@ -85,8 +85,8 @@ typedef struct finding {
 } finding;
 
 /* The sum over the classes of the way's axes, at a scale. The last odd points of a tile along an
- * axis have a neighbour on its far plane there, which is predicted like any point of that class, but
- * not corrected. */
+ * axis have a neighbour on its far plane there, which is predicted like any point of that class,
+ * but not corrected. */
 static uint64_t sum_classes(const uint64_t *costs, const szg_levels_way *way, uint32_t scale) {
   uint64_t sum = 0;
   for (uint32_t set = 1; set < 1u << way->axis_count; set++) {
