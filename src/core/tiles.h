@@ -3,7 +3,8 @@
  *
  * Axes that are joined are taken for one, and axes of extent 1 are dropped. Up to three of the
  * remaining axes form a grid (x fastest); a fourth is a batch of grids. Tiles come x fastest, then
- * y, z, batch; inside a tile values come x fastest. That is code order. Tiles at the upper edges are smaller, never padded.
+ * y, z, batch; inside a tile values come x fastest. That is code order. Tiles at the upper edges
+ * are smaller, never padded.
  */
 #ifndef SZG_TILES_H
 #define SZG_TILES_H

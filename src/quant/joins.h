@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * A grid predicts along three axes. Of four, the first is a batch, unless two neighbours are
- * joined: then lines of the faster one follow one another, and there are three. An axis of a few values leaves tiles nearly empty; joined with its neighbour it fills
- * them. What values of a sample take decides which axes to join, if any.
+ * joined: then lines of the faster one follow one another, and there are three. An axis of a few
+ * values leaves tiles nearly empty; joined with its neighbour it fills them. What values of a
+ * sample take decides which axes to join, if any.
  */
 #ifndef SZG_JOINS_H
 #define SZG_JOINS_H

@@ -80,7 +80,7 @@ class Json(CliTest):
             seen |= set(found)
         # Of datasets: see cases_missing; of whole files: cases_repack.
         self.assertEqual(set(types) - seen, OF_WHOLE_FILES | {
-            "fill_from", "fills_from", "valid_least", "valid_greatest", "scale_factor",
+            "fill_from", "joined_dims", "fills_from", "valid_least", "valid_greatest", "scale_factor",
             "add_offset", "unpacked_bound"})
 
     def test_errors_have_these_members_alone(self):

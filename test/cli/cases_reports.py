@@ -217,6 +217,22 @@ class Listings(CliTest):
                 self.assertEqual((told["has_limits"], "least" in told), (False, False))
                 self.assertNotIn("limits", self.succeed("-l", "rain.f32.szg").out)
 
+    def test_a_listing_tells_joined_axes(self):
+        """A line that is stored as pairs of pairs."""
+        steps = np.random.default_rng(3).normal(0, 1, 16384)
+        self.write("line_4096x2x2.f32", steps.cumsum().astype("<f4").tobytes())
+        for predictor, joined in (("auto", [16384]), ("lorenzo", None)):
+            self.succeed("-zqf", "-m", "abs", "-e", "0.1", "--predictor", predictor,
+                         "line_4096x2x2.f32")
+            told = self.succeed_json("-l", "line_4096x2x2.f32.szg")
+            self.assertEqual((told["dims"], told.get("joined_dims")), ([4096, 2, 2], joined))
+            out = self.succeed("-l", "line_4096x2x2.f32.szg").out
+            self.assertEqual("\n  joined   as 16384\n" in out, joined is not None)
+            self.succeed("-xqf", "-o", "line.npy", "line_4096x2x2.f32.szg")
+            self.succeed("-xqf", "--region", "7:9,1,0:2", "-o", "part.npy", "line_4096x2x2.f32.szg")
+            line, part = np.load(self.path("line.npy")), np.load(self.path("part.npy"))
+            self.assertEqual(part.ravel().tolist(), line[7:9, 1].ravel().tolist())
+
     def test_a_listing_tells_the_layout(self):
         told = {}
         for layout, version in (("tile", 2), ("linear", 1)):
