@@ -78,7 +78,7 @@ class Json(CliTest):
                 with self.subTest(arguments=arguments, name=name):
                     self.assertTrue(IS_TYPE[types[name]](value), (types[name], value))
             seen |= set(found)
-        # Of datasets: see cases_missing; of whole files: cases_repack.
+        # Of datasets: see cases_missing; of whole files: cases_repack; joined: cases_reports.
         self.assertEqual(set(types) - seen, OF_WHOLE_FILES | {
             "fill_from", "joined_dims", "fills_from", "valid_least", "valid_greatest", "scale_factor",
             "add_offset", "unpacked_bound"})
