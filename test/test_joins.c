@@ -65,7 +65,7 @@ static void others_are_never_joined(void **state) {
 
 static void compare_regions(const test_archive *archive, const szgpu_info *info,
                             const uint8_t *restored) {
-  test_random random = test_random_begin();
+  test_random random = {archive->byte_count};
   for (int i = 0; i < 12; i++) {
     szgpu_region const region = region_random(&random, &info->shape);
     size_t const bytes = region_bytes(&info->shape, &region);
@@ -111,7 +111,7 @@ static void compare_previews(const test_archive *archive, const szgpu_info *info
         szgpu_decompress_level(ctx, archive->bytes, archive->byte_count, level, found, bytes),
         SZGPU_OK);
     assert_memory_equal(found, expected, bytes);
-    test_random random = test_random_begin();
+    test_random random = {archive->byte_count};
     szgpu_region const region = region_random(&random, &coarse);
     size_t const part_bytes = region_bytes(&coarse, &region);
     uint8_t *const part = region_slice(&coarse, &region, expected);
@@ -166,6 +166,40 @@ static void logarithms_come_back(void **state) {
   szgpu_params const params = test_params(SZGPU_MODE_PWREL, 1e-3);
   for (int i = 0; i < JOINED_FIELDS; i += 2)
     all_of_it_comes_back(&joined_fields[i], SZGPU_F32, &params);
+}
+
+/* Any dims, many of them thin or 1, with values that ask for one thing or another. */
+static void random_shapes_come_back(void **state) {
+  (void)state;
+  enum { CASES = 150, LEAST = 1 << 13, MOST = 1 << 16 };
+  test_random random = test_random_begin();
+  int joined_count = 0;
+  for (int i = 0; i < CASES; i++) {
+    joined_field field = joined_fields[test_random_below(&random, JOINED_FIELDS)];
+    do {
+      field.shape.ndim = (int)(1 + test_random_below(&random, 4));
+      for (int axis = 0; axis < field.shape.ndim; axis++)
+        field.shape.dims[axis] = test_random_below(&random, 3)
+                                     ? 1 + test_random_below(&random, 6)
+                                     : 1 + test_random_below(&random, 9000);
+    } while (test_value_count(&field.shape) < LEAST || test_value_count(&field.shape) > MOST);
+    szgpu_dtype const dtype = i % 3 == 0 ? SZGPU_F64 : SZGPU_F32;
+    szgpu_params const params = test_params(i % 2 ? SZGPU_MODE_REL : SZGPU_MODE_ABS, 1e-3);
+    field.shape.dtype = dtype;
+    void *const values = joined_make(&field, dtype);
+    test_archive const archive = test_compress(ctx, &params, &field.shape, values);
+    uint8_t *const restored = test_decompress(ctx, &archive, test_field_bytes(&field.shape));
+    szgpu_info const info = test_inspect(&archive);
+    test_assert_bound(&field.shape, values, restored, &info);
+    joined_count += info.joined_axes != 0;
+    compare_regions(&archive, &info, restored);
+    if (info.joined_axes) compare_previews(&archive, &info, restored);
+    free(restored);
+    free(archive.bytes);
+    free(values);
+  }
+  print_message("           %d of %d with joined axes\n", joined_count, (int)CASES);
+  assert_true(joined_count > CASES / 10);
 }
 
 /* Fill values take no part in the choice, and stay what they are. */
@@ -230,6 +264,7 @@ int main(void) {
       cmocka_unit_test(others_are_never_joined),
       cmocka_unit_test(values_and_their_parts_come_back),
       cmocka_unit_test(logarithms_come_back),
+      cmocka_unit_test(random_shapes_come_back),
       cmocka_unit_test(fill_values_stay),
       cmocka_unit_test(refuses_joined_axes_that_cannot_be),
   };

@@ -54,7 +54,7 @@ uint32_t szg_joins_grids(const szgpu_shape *shape, szg_grid grids[SZG_MOST_GRIDS
 /* ---- the sample ---- */
 
 /* Groups of points that follow one another in memory. Of each group, runs are picked that have the
- * points and REACH values on both sides: those of the corners before the points, and of the
+ * points and FAR values on both sides: those of the corners before the points, and of the
  * neighbours at a distance of 1 and 3 along each axis but the fastest. */
 enum {
   AXES = SZG_MAX_DIMS, /* 0: the fastest */
