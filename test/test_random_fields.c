@@ -61,7 +61,8 @@ static int destroy_ctxs(void **state) {
   X(ZSTD, "bitstreams under zstd")                             \
   X(EMPTY_TILES, "tiles of no words")                          \
   X(CODED_TILES, "coded tiles")                                \
-  X(RAW_TILES, "raw tiles")
+  X(RAW_TILES, "raw tiles")                                    \
+  X(JOINED, "archives with joined axes")
 #define PATH_ENUMERATOR(name, text) PATH_##name,
 #define PATH_TEXT(name, text) text,
 enum { PATH_LIST(PATH_ENUMERATOR) PATH_COUNT };
@@ -147,12 +148,15 @@ static void check_frames(const random_case *c, const test_archive *archive,
   assert_int_equal(szg_grid_of_shape(&c->shape, &whole), SZGPU_OK);
   uint64_t next_row = 0;
   for (uint64_t i = 0; i < info->frame_count; i++) {
-    szg_grid const grid = szg_grid_of_rows(&whole, frames[i].row_count);
+    szg_grid const grid = info->joined_axes ? szg_grid_of_joined(info->shape.dims, info->shape.ndim,
+                                                                 info->joined_axes)
+                                            : szg_grid_of_rows(&whole, frames[i].row_count);
     assert_int_equal(frames[i].first_row, next_row);
     check_frame(c, archive, &grid, &frames[i]);
     next_row += frames[i].row_count;
   }
   assert_int_equal(next_row, whole.row_extent);
+  path_counts[PATH_JOINED] += info->joined_axes != 0;
   free(frames);
 }
 
