@@ -262,8 +262,8 @@ szgpu_status survey(const szg_value_source *source, const szg_survey *asked, szg
 
 szgpu_status pick(const szg_value_source *source, const szg_runs *runs, void *picked) {
   auto const *const cuda = (const szg_value_source_cuda *)source->where;
-  return szg_pick_cuda(cuda->device, source->mapping.outer, source->values, runs,
-                       cuda->pinned_work, picked);
+  return szg_pick_cuda(cuda->device, source->mapping.outer, source->values, runs, cuda->pinned_work,
+                       picked);
 }
 
 } // namespace
