@@ -267,13 +267,15 @@ typedef struct grid_axes {
 static grid_axes axes_in(const szg_grid *grid, const field_axes *field) {
   uint64_t const extents[3] = {grid->x_extent, grid->y_extent, grid->z_extent};
   grid_axes axes = {0};
-  for (uint32_t axis = 0; axes.count < 3 && axis < field->count; axes.count++) {
+  uint32_t axis = 0;
+  do {
     uint64_t extent = 1;
     axes.of[axes.count] = axis;
     axes.extent[axes.count] = extents[axes.count];
     axes.joined |= (uint32_t)(field->extent[axis] < extents[axes.count]) << axis;
     while (extent < extents[axes.count]) extent *= field->extent[axis++];
-  }
+    axes.count++;
+  } while (axes.count < 3 && axis < field->count);
   return axes;
 }
 
