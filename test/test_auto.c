@@ -51,9 +51,9 @@ static double stripes(const value_at *v) {
 }
 static double particles(const value_at *v) { return floor(v->x / 50) + uniform(v->random); }
 
-/* The default takes Lorenzo if interpolation saves less than 1/32. Where more is allowed, the sample
- * is wrong: it knows nothing of zeros that lie together, for which tile frames have a bit; and small
- * fields are hardly sampled, to save time. */
+/* The default takes Lorenzo if interpolation saves less than 1/32. Where more is allowed, the
+ * sample is wrong: it knows nothing of zeros that lie together, for which tile frames have a bit;
+ * and small fields are hardly sampled, to save time. */
 #define MOST_LARGER 1.035
 
 static const struct {
