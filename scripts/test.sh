@@ -33,10 +33,10 @@ sanitized=(test_{archive_changes,bombs,container,memory,open,open_levels,open_ti
 if [ "$what" = quick ]; then
   echo "test.sh: builds and tests szgpu in build/: 5 to 10 minutes on two cores. Installs what is"
   echo "missing: by apt-get compilers and libraries, by pip numpy and zarr in build/python-test."
-  echo "'scripts/test.sh all' runs every test: about half an hour."
+  echo "'scripts/test.sh all' runs every test: half an hour to an hour."
   scripts/install_deps.sh quick
 else
-  echo "test.sh: runs the tests of '$what' in build/: half an hour on two cores, hours if slow."
+  echo "test.sh: runs the tests of '$what' in build/: half an hour to an hour on two cores, hours if slow."
   echo "Installs what is missing: by apt-get MPI, netCDF's tools and a browser too, by pip what the"
   echo "package's tests import, in build/python-test."
   scripts/install_deps.sh test
