@@ -63,26 +63,34 @@ uint32_t szg_call_grids(const szgpu_params *params, const szgpu_shape *shape, co
   return 1;
 }
 
-/* The fill values that the caller names, with bits of the field's type. */
-static szg_missing named_in_field(const szgpu_params *params, const szg_mapping *mapping) {
+/* What the caller says is missing; bits are the source's. */
+static szg_missing named_missing(const szgpu_params *params, const szg_value_source *source) {
   szg_missing missing = {.fill_count = szg_call_fill_count(params),
                          .has_valid = params->has_valid != 0,
                          .valid_least = params->valid_least,
                          .valid_greatest = params->valid_greatest};
-  szg_mapping own = *mapping;
-  if (own.kind == SZG_MAPPING_LOG) own = (szg_mapping){.outer = own.outer, .inner = own.outer};
   for (uint32_t i = 0; i < missing.fill_count; i++)
-    missing.fill_bits[i] =
-        szg_mapping_outer_bits(&own, szg_mapping_inner_bits(&own, szg_call_fill(params, i)));
+    missing.fill_bits[i] = szg_mapping_inner_bits(&source->mapping, szg_call_fill(params, i));
+  return missing;
+}
+
+/* The same, with bits of the field's type. */
+static szg_missing missing_in_field(const szgpu_params *params, const szg_value_source *source) {
+  szg_value_source own = *source;
+  szg_mapping *const mapping = &own.mapping;
+  if (mapping->kind == SZG_MAPPING_LOG)
+    *mapping = (szg_mapping){.outer = mapping->outer, .inner = mapping->outer};
+  szg_missing missing = named_missing(params, &own);
+  for (uint32_t i = 0; i < missing.fill_count; i++)
+    missing.fill_bits[i] = szg_mapping_outer_bits(mapping, missing.fill_bits[i]);
   return missing;
 }
 
 szgpu_status szg_call_join(const szgpu_params *params, const szgpu_shape *shape,
                            const szg_value_source *source, szg_grid *grid) {
   szg_grid grids[SZG_MOST_GRIDS];
-  uint32_t const count = szg_call_grids(params, shape, grid, grids);
-  szg_missing const missing = named_in_field(params, &source->mapping);
-  if (count == 1) return SZGPU_OK;
+  if (szg_call_grids(params, shape, grid, grids) == 1) return SZGPU_OK;
+  szg_missing const missing = missing_in_field(params, source);
   return szg_joins_choose(shape, params->mode, params->bound, &missing, source, grid);
 }
 
@@ -112,17 +120,6 @@ szgpu_status szg_call_declared_bound(const szgpu_params *params, const szg_mappi
   uint64_t const named_fill = szg_mapping_inner_bits(mapping, params->fill);
   return szg_bound_declare(mapping, params->bound, params->greatest,
                            params->has_fill ? &named_fill : NULL, bound);
-}
-
-/* What the caller says is missing; bits are the source's. */
-static szg_missing named_missing(const szgpu_params *params, const szg_value_source *source) {
-  szg_missing missing = {.fill_count = szg_call_fill_count(params),
-                         .has_valid = params->has_valid != 0,
-                         .valid_least = params->valid_least,
-                         .valid_greatest = params->valid_greatest};
-  for (uint32_t i = 0; i < missing.fill_count; i++)
-    missing.fill_bits[i] = szg_mapping_inner_bits(&source->mapping, szg_call_fill(params, i));
-  return missing;
 }
 
 /* Finds the range of the source's values, and what is missing among them. The source is not
