@@ -67,7 +67,7 @@ static szgpu_ctx *any_ctx(trial *t, szgpu_decoder decoder) {
 static void check_frame_info(const trial *t, const szgpu_frame_info *frame) {
   FUZZ_CHECK(strlen(frame->kind) > 0 && strlen(frame->axes) < 4 && strlen(frame->planes) < 9,
              "a frame's names");
-  FUZZ_CHECK(strlen(frame->predictor) < 16 && strlen(frame->stencil) < 8, "a frame's predictor");
+  FUZZ_CHECK(strlen(frame->predictor) < 16 && strlen(frame->stencil) < 16, "a frame's predictor");
   FUZZ_CHECK(frame->section_count <= SZGPU_MAX_SECTIONS, "%u sections", frame->section_count);
   /* Those of a compact form lie in the archive that it stands for. */
   uint64_t const archive_bytes = t->info.format_version == COMPACT_VERSION

@@ -4,8 +4,8 @@ SPDX-License-Identifier: BSD-3-Clause
 
 The archives have at most MOST_BYTES. Together they have every kind of section that a levels frame
 may have, stages of every mode, with one and with several groups in a lane, grids of one to three
-axes and a fold, narrow and wide lattices, several frames, and sections under zstd. Every archive
-must also restore.
+axes and a fold, blended ones of two and three axes and others, of all stencils, narrow and wide
+lattices, several frames, and sections under zstd. Every archive must also restore.
 """
 import json
 import os
@@ -35,6 +35,21 @@ def smooth(shape, scale=0.2):
     return total
 
 
+def edges(shape):
+    """With creases along the axes."""
+    return np.abs(np.prod([np.sin((0.13 + 0.03 * axis) * i + axis)
+                           for axis, i in enumerate(np.indices(shape))], axis=0))
+
+
+def blocks(shape):
+    return sum(i // 8 for i in np.indices(shape)) % 2
+
+
+def oblique(shape):
+    """With creases along none of the axes."""
+    return np.abs(np.sin(sum((0.2 + 0.15 * axis) * i for axis, i in enumerate(np.indices(shape)))))
+
+
 def spoilt(field):
     """With values that are kept exactly, and a coast."""
     field = np.array(field, np.float32)
@@ -56,11 +71,17 @@ def fields():
     yield "fold", period.astype("f4"), "0.05", []
     yield "fold_spoilt", spoilt(period), "0.05", ["--fill", "1e20"]
     yield "plane", smooth(plane).astype("f4"), "0.01", []
+    yield "plane_edges", edges(plane).astype("f4"), "0.01", []
+    yield "plane_blocks", blocks(plane).astype("f4"), "0.01", []
+    yield "plane_oblique", oblique(plane).astype("f4"), "0.01", []
     yield "plane_tight", smooth(plane).astype("f4"), "1e-5", []
     yield "plane_noise", noise(plane, 3).astype("f4"), "0.02", []
     yield "plane_zstd", np.tile(smooth((64, 64)), (3, 3)).astype("f4"), "0.01", ["--zstd=5"]
     yield "plane_frames", smooth((150, 20)).astype("f4"), "0.01", ["--frame", "64"]
     yield "box", smooth(box).astype("f4"), "0.01", []
+    yield "box_edges", edges(box).astype("f4"), "0.01", []
+    yield "box_blocks", blocks(box).astype("f4"), "0.01", []
+    yield "box_oblique", oblique(box).astype("f4"), "0.1", []
     yield "box_loose", smooth(box).astype("f4"), "0.5", []
     yield "box_f64", smooth(box), "0.01", []
     yield "box_rough", (smooth(box) + 0.02 * noise(box, 4)).astype("f4"), "0.02", []
@@ -102,7 +123,11 @@ def contents(archive, listing):
         if frame["kind"] != "levels":
             sys.exit(f"levels_seeds.py: {archive} has a {frame['kind']} frame")
         found.add(f"{frame['lattice_bits']} bits")
-        found.add(f"{frame.get('interpolated_axes') or 0} axes")
+        axes, stencil = frame.get("interpolated_axes") or 0, frame.get("stencil") or "no"
+        blended = "blended" if "blended" in stencil else "not blended"
+        found.update([f"{axes} axes", f"{axes} axes, {blended}", f"{stencil} stencils"])
+        found.update([f"{axes} axes, quintic", f"{frame['lattice_bits']} bits, quintic"]
+                     if "quintic" in stencil else [])
         found.update(["fold"] if frame.get("fold") else [])
         for section in frame["sections"]:
             found.update([section["name"], section["codec"]])
@@ -117,6 +142,10 @@ def write(szgpu, folder):
     wanted = set(STAGES) | set(OUTLIERS) | set(MODES.values())
     wanted |= {"stored", "zstd", "32 bits", "64 bits", "fold", "lanes", "lanes of several groups"}
     wanted |= {"1 frames", "3 frames", "0 axes", "1 axes", "2 axes", "3 axes"}
+    wanted |= {"2 axes, blended", "3 axes, blended", "2 axes, not blended", "3 axes, not blended"}
+    wanted |= {"cubic stencils", "linear stencils", "blended cubic stencils",
+               "blended linear stencils", "blended quintic stencils"}
+    wanted |= {"2 axes, quintic", "3 axes, quintic", "32 bits, quintic", "64 bits, quintic"}
     found = set()
     for case in fields():
         found |= make(szgpu, folder, *case)

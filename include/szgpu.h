@@ -535,7 +535,8 @@ typedef struct szgpu_frame_info {
   char planes[9];        /* frames of byte planes: what each byte of a value is, the highest first:
                             c coded, s stored, k constant; else "" */
   const char *predictor; /* "differences", "interpolation", or "" if values are not predicted */
-  const char *stencil;   /* interpolation: "cubic" or "linear"; else "" */
+  const char *stencil;   /* interpolation: "linear", "cubic", "blended linear", "blended cubic" or
+                            "blended quintic"; else "" */
   uint32_t interpolated_axes; /* interpolation: how many, from the fastest on; else 0 */
   uint32_t level_count;       /* levels: how many are interpolated; the base is level level_count.
                                  Each has a section: "base", "level 2", "level 1", "level 0" */

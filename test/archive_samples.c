@@ -49,13 +49,37 @@ test_archive sample_waves(szgpu_ctx *ctx, szgpu_shape shape, double bound, uint6
   return sample_make(ctx, shape, params, test_make_waves(&shape));
 }
 
-test_archive sample_levels(szgpu_ctx *ctx, szgpu_shape shape, double bound) {
+static szgpu_params interpolation_params(double bound) {
   szgpu_params params = SZGPU_PARAMS_DEFAULTS;
   params.mode = SZGPU_MODE_ABS;
   params.bound = bound;
   params.predictor = SZGPU_PREDICTOR_INTERPOLATION;
+  return params;
+}
+
+test_archive sample_levels(szgpu_ctx *ctx, szgpu_shape shape, double bound) {
+  szgpu_params const params = interpolation_params(bound);
   void *const field = test_make_waves(&shape);
   test_set_value(shape.dtype, field, 5, (double)INFINITY);
   for (uint64_t i = 40; i < 100; i += 7) test_set_value(shape.dtype, field, i, 1e20);
   return sample_make(ctx, shape, params, field);
+}
+
+/* The root is steepest where quintic stencils do not have all their points. */
+test_archive sample_blended(szgpu_ctx *ctx) {
+  szgpu_shape const shape = test_shape(SZGPU_F32, 3, 9, 10, 12, 0);
+  float *const field = test_allocate(test_field_bytes(&shape));
+  for (int i = 0; i < 9 * 10 * 12; i++)
+    field[i] = (float)sqrt((double)(i % 12) * (i / 12 % 10) * (i / 120));
+  test_archive const archive = sample_make(ctx, shape, interpolation_params(0.005), field);
+  assert_true(test_has_blended(&archive) && !test_has_quintic(&archive));
+  return archive;
+}
+
+test_archive sample_quintic(szgpu_ctx *ctx) {
+  szgpu_shape const shape = test_shape(SZGPU_F32, 3, 11, 10, 12, 0);
+  test_archive const archive =
+      sample_make(ctx, shape, interpolation_params(0.005), test_make_smooth(&shape));
+  assert_true(test_has_quintic(&archive));
+  return archive;
 }

@@ -17,5 +17,7 @@ test_archive sample_waves(szgpu_ctx *ctx, szgpu_shape shape, double bound, uint6
                           int zstd_level);
 /* Of the tile layout, by interpolation, with exact and fill values. */
 test_archive sample_levels(szgpu_ctx *ctx, szgpu_shape shape, double bound);
+test_archive sample_blended(szgpu_ctx *ctx); /* of three axes, cubic */
+test_archive sample_quintic(szgpu_ctx *ctx); /* likewise, and quintic */
 
 #endif

@@ -169,8 +169,10 @@ def read_frame(bits, h):
             constant |= bits.take(8) << 8 * p if mode == 2 else 0
         usual = ({0, 1, 22} if 1 in h["modes"] else set()) | ({12} if 0 in h["modes"] else set())
     elif kind == LEVELS:
-        second, levels, fine = bits.take(2), bits.take(3), bits.take(4)
-        third = bits.take(1) + 2 * bits.take(1) + (4 * bits.take(1) if second == 1 else 0)
+        second = bits.take(2)
+        third, second = (0, second) if second else (8 + 16 * bits.take(1), bits.take(2))
+        levels, fine = bits.take(3), bits.take(4)
+        third += bits.take(1) + 2 * bits.take(1) + (4 * bits.take(1) if second == 1 else 0)
         radius = levels | fine << 8 | sum(bits.take(2) << 16 + 2 * axis for axis in range(3))
         constant, usual = bits.number(), set(range(13, 14 + levels))
     require(usual is not None)
@@ -251,6 +253,8 @@ def read_sections(bits, data, frame_kind, mask, modes):
 
 def find_version(h, kind, flags, sections):
     """The table at the top of the page."""
+    if kind == LEVELS and flags & 8:
+        return 12
     if h["joined"]:
         return 11
     if kind == LEVELS and flags & 4:

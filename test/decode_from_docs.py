@@ -11,7 +11,7 @@ import math
 import struct
 import sys
 from fractions import Fraction
-from itertools import accumulate, product
+from itertools import accumulate, combinations, product
 from pathlib import Path
 from subprocess import PIPE, run
 from types import SimpleNamespace
@@ -51,7 +51,7 @@ def read_header(data):
     """Section 3: the header's fields, and what follows from them."""
     require(data[:8] == b"\x89SZG\r\n\x1a\n", "This is not an szgpu archive.")
     version = int.from_bytes(data[8:12], "little")
-    require(version <= 11, f"The archive has version {version}; this decoder knows 1 to 11.")
+    require(version <= 12, f"The archive has version {version}; this decoder knows 1 to 12.")
     require(version > 0 and len(data) >= 128, "The header is damaged or truncated.")
     h = SimpleNamespace(**dict(zip(HEADER_NAMES, struct.unpack_from("<8sIIBBBBI4Q4d4QII", data))))
     h.has_limits, more_fills, joined = h.flags >> 2 & 1, h.flags >> 3 & 3, h.flags >> 5
@@ -66,7 +66,7 @@ def read_header(data):
     require(not (h.layout and lacks_gaps) and h.dtype <= 9 and not (h.is_narrow and h.dtype == 5)
             and h.mode <= 4 and (not h.is_log or h.dtype <= 1) and h.layout <= 1 and not h.reserved
             and h.source <= 8
-            and (joined == 0) == (version < 11)
+            and (version == 12 or (joined == 0) == (version < 11))
             and (h.layout == 1 and not h.is_lossless if version >= 10 else
                  version == 8 if h.has_limits or more_fills or h.source == 8 else
                  h.layout == 1 if version == 7 else
@@ -157,7 +157,8 @@ def read_frame(data, h, index, count):
             and (f.kind != LINEAR or 2 <= f.radius <= 32768), "A frame header is damaged.")
     f.groups, f.short_lattice = f.reserved & 3, f.reserved >> 2  # section 13
     require(f.groups <= 2 and f.short_lattice <= (h.arithmetic in (0, 2)) if f.kind == TILE
-            else f.reserved <= (0 if f.kind != LEVELS else 3 if h.version < 10 else 7),
+            else f.reserved <= (0 if f.kind != LEVELS else 3 if h.version < 10 else
+                                7 if h.version < 12 else 31),
             "A frame header is damaged.")
     allowed = {*range(13), *(range(13, 20) if f.kind == LEVELS else ()),
                *((20, 21) if h.is_log and f.kind not in (RAW, PLANES) else ()),
@@ -651,8 +652,8 @@ def apply_stencil(values, axis, extent, v, is_lone):
     return total, both.reshape(shape)
 
 
-def predict_class(values, odd, v, level):
-    """Section 16: the predictions of a class's points from values, which are by box, z, y, x."""
+def predict_used(values, odd, v):
+    """Section 16: predictions from the sums over the stencils of the used axes."""
     sums = {a: apply_stencil(values[slice_class(odd - {a}, 0)], a, values.shape[a], v,
                              len(odd) == 1) for a in odd}
     highest, total, n = -1, np.zeros_like(values[slice_class(odd, 0)]), 0
@@ -665,7 +666,44 @@ def predict_class(values, odd, v, level):
     if len(odd) == 3:
         magic = 0x2AAAAAAB if v.width == 32 else 0x2AAAAAAAAAAAAAAB
         third = (total.astype(object) * magic >> v.width).astype(total.dtype)
-    predicted = np.where(n == 1, total + 8 >> 4, np.where(n == 2, total + 16 >> 5, third + 4 >> 3))
+    return np.where(n == 1, total + 8 >> 4, np.where(n == 2, total + 16 >> 5, third + 4 >> 3))
+
+
+def predict_quintic(values, axis):
+    """Section 16: predictions of the points that are odd along the axis alone, by six points."""
+    even = np.moveaxis(values[slice_class({}, 0)], axis, 0)  # w(0), w(2), ..
+    count, odd_count = len(even), values.shape[axis] // 2
+    w = [*even]
+    if count < 3:
+        sums = [128 * (w[i] + w[i + 1]) for i in range(count - 1)]
+    else:
+        for _ in range(2):
+            w = [w[2] + 3 * (w[0] - w[1]), *w, w[-3] + 3 * (w[-1] - w[-2])]
+        sums = [150 * (w[i + 2] + w[i + 3]) - 25 * (w[i + 1] + w[i + 4]) + 3 * (w[i] + w[i + 5])
+                for i in range(count - 1)]
+    if odd_count == count:  # the last one lacks a neighbour
+        sums.append(16 * (24 * even[-1] - 8 * even[-2] if count > 1 else 16 * even[-1]))
+    sums = np.array(sums, values.dtype).reshape(odd_count, *even.shape[1:])
+    return np.moveaxis(sums + 128 >> 8, 0, axis)
+
+
+def predict_blended(values, odd):
+    """Section 16: predictions of points with several odd axes, by a Coons patch."""
+    total, n = np.zeros_like(values[slice_class(odd, 0)]), len(odd)
+    for size in range(1, n + 1):
+        for axes in combinations(odd, size):
+            own = values[slice_class(odd - {*axes}, 0)]
+            for a in axes:  # own has the even points along it
+                i = np.arange(values.shape[a] // 2)
+                own = own.take(i, a) + own.take(np.minimum(i + 1, own.shape[a] - 1), a)
+            total = total + own * (-(-1) ** size << n - size)
+    return total + (1 << n - 1) >> n
+
+
+def predict_class(values, odd, v, level):
+    """Section 16: the predictions of a class's points from values, which are by box, z, y, x."""
+    predicted = (predict_blended(values, odd) if v.is_blended and len(odd) > 1 else
+                 predict_quintic(values, *odd) if v.is_quintic else predict_used(values, odd, v))
     limit = 1 << (22 if v.width == 32 else 50)
     return np.clip(predicted, -limit, limit) if level else predicted
 
@@ -697,7 +735,8 @@ def read_levels_header(f, h, shape):
     b, z, y, x = shape
     v = SimpleNamespace(d=f.escape_bytes, count=f.radius & 255, fine=f.radius >> 8 & 255,
                         is_linear=f.reserved & 1, width=64 if f.reserved & 2 else 32,
-                        is_halved=f.reserved >> 2)
+                        is_halved=f.reserved >> 2 & 1, is_blended=f.reserved >> 3 & 1,
+                        is_quintic=f.reserved >> 4)
     v.ranks = [0] + [f.radius >> shift & 3 for shift in (20, 18, 16)]  # by axis: 1 is z
     v.view = {(4, 3): shape, (3, 3): shape, (4, 2): [b * z, 1, y, x], (3, 2): [b * z, 1, y, x],
               (2, 2): shape, (1, 1): shape}.get((len(h.extents), v.d))
@@ -706,7 +745,10 @@ def read_levels_header(f, h, shape):
     require(v.view and (f.constant == 0) == (len(h.extents) >= v.d) and f.radius >> 22 == 0
             and v.count <= 6 and v.fine <= 8 and (v.count == 0) == (v.fine == 0)
             and max(v.ranks) <= 2 and not any(v.ranks[:4 - v.d])
-            and (v.count or not (v.is_linear or any(v.ranks))) and (not v.is_halved or v.count and v.d == 1),
+            and (v.count or not (v.is_linear or any(v.ranks)))
+            and (not v.is_halved or v.count and v.d == 1)
+            and (not v.is_blended or v.count and v.d > 1 and not any(v.ranks))
+            and (not v.is_quintic or v.is_blended and not v.is_linear),
             "The header of a levels frame is damaged.")
     v.base_axes = [axis for axis in (1, 2, 3) if f.axes >> 3 - axis & 1]
     exact = Fraction(h.step) / ((1 << v.fine) + 1 if v.fine else 1)

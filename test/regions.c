@@ -16,6 +16,7 @@ static const struct {
              [REGION_LEVELS] = {"levels", "levels"},
              [REGION_LEVELS_SPOILT] = {"levels, spoilt", "levels"},
              [REGION_LEVELS_WIDE] = {"levels, wide", "levels"},
+             [REGION_LEVELS_QUINTIC] = {"levels, quintic", "levels"},
              [REGION_LINEAR] = {"linear", "linear"},
              [REGION_LINEAR_SPOILT] = {"linear, spoilt", "linear"},
              [REGION_CONSTANT] = {"constant", "constant"},
@@ -49,10 +50,11 @@ static szgpu_params params_of(int kind, uint64_t frame_rows, int zstd_level) {
   szgpu_params params = SZGPU_PARAMS_DEFAULTS;
   bool const is_linear =
       kind == REGION_LINEAR || kind == REGION_LINEAR_SPOILT || kind == REGION_TOP_PLANE;
-  bool const is_levels =
-      kind == REGION_LEVELS || kind == REGION_LEVELS_SPOILT || kind == REGION_LEVELS_WIDE;
+  bool const is_levels = kind == REGION_LEVELS || kind == REGION_LEVELS_SPOILT ||
+                         kind == REGION_LEVELS_WIDE || kind == REGION_LEVELS_QUINTIC;
   params.mode = region_is_lossless(kind) ? SZGPU_MODE_LOSSLESS : SZGPU_MODE_ABS;
   params.bound = kind == REGION_LEVELS_WIDE ? 1e-5 : 0.05; /* below 2^-22 of the values */
+  if (kind == REGION_LEVELS_QUINTIC) params.bound = 5e-4;
   params.layout = is_linear ? SZGPU_LAYOUT_LINEAR : SZGPU_LAYOUT_TILE;
   if (is_levels) params.predictor = SZGPU_PREDICTOR_INTERPOLATION;
   if (kind == REGION_TILE || kind == REGION_TILE_SPOILT) params.predictor = SZGPU_PREDICTOR_LORENZO;
@@ -73,6 +75,7 @@ static void spoil(const szgpu_shape *shape, void *field) {
 static void *make_field(int kind, const szgpu_shape *shape) {
   if (kind == REGION_RAW) return test_make_bits(shape);
   if (region_is_lossless(kind)) return lossless_make(WEIGHTS, shape);
+  if (kind == REGION_LEVELS_QUINTIC) return test_make_smooth(shape);
   void *const field = test_make_waves(shape);
   for (uint64_t i = 0; kind == REGION_CONSTANT && i < test_value_count(shape); i++)
     test_set_value(shape->dtype, field, i, test_hash(i) % 97 ? -2.5 : i % 2 ? 1e20 : NAN);
@@ -95,7 +98,8 @@ bool region_has_kind(const test_archive *archive, int kind) {
   assert_int_equal(szgpu_inspect_frames(archive->bytes, archive->byte_count, 0, 1, &frame),
                    SZGPU_OK);
   return strcmp(frame.kind, kinds[kind].frame) == 0 &&
-         (kind != REGION_LEVELS_WIDE || frame.lattice_bits == 64);
+         (kind != REGION_LEVELS_WIDE || frame.lattice_bits == 64) &&
+         (kind != REGION_LEVELS_QUINTIC || strcmp(frame.stencil, "blended quintic") == 0);
 }
 
 size_t region_bytes(const szgpu_shape *shape, const szgpu_region *region) {

@@ -200,6 +200,21 @@ void *test_make_waves(const szgpu_shape *shape) {
   return field;
 }
 
+void *test_make_smooth(const szgpu_shape *shape) {
+  uint64_t const count = test_value_count(shape);
+  void *const field = test_allocate(test_field_bytes(shape));
+  for (uint64_t i = 0; i < count; i++) {
+    double value = 100.0;
+    uint64_t rest = i;
+    for (int axis = shape->ndim - 1; axis >= 0; axis--) {
+      value *= sin((0.17 - 0.02 * axis) * (double)(rest % shape->dims[axis]) + 0.4 + axis);
+      rest /= shape->dims[axis];
+    }
+    test_set_value(shape->dtype, field, i, value);
+  }
+  return field;
+}
+
 float *test_make_folded(int rows, int columns) {
   float *const field = test_allocate((size_t)rows * (size_t)columns * sizeof *field);
   for (int i = 0; i < rows * columns; i++)
@@ -291,6 +306,14 @@ static bool has_halved_base(const szgpu_frame_info *frame) {
   return strcmp(frame->predictor, "interpolation") == 0 && frame->interpolated_axes == 1;
 }
 
+static bool has_blended_stencils(const szgpu_frame_info *frame) {
+  return strncmp(frame->stencil, "blended", strlen("blended")) == 0;
+}
+
+static bool has_quintic_stencils(const szgpu_frame_info *frame) {
+  return strcmp(frame->stencil, "blended quintic") == 0;
+}
+
 static bool has_frame(const test_archive *archive, bool (*is_one)(const szgpu_frame_info *)) {
   uint64_t const frame_count = test_inspect(archive).frame_count;
   bool has_any = false;
@@ -309,6 +332,14 @@ bool test_has_coded_planes(const test_archive *archive) {
 
 bool test_has_halved_base(const test_archive *archive) {
   return has_frame(archive, has_halved_base);
+}
+
+bool test_has_blended(const test_archive *archive) {
+  return has_frame(archive, has_blended_stencils);
+}
+
+bool test_has_quintic(const test_archive *archive) {
+  return has_frame(archive, has_quintic_stencils);
 }
 
 static bool is_fill(const szgpu_info *info, uint64_t bits) {

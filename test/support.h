@@ -61,6 +61,9 @@ extern const size_t test_awkward_shape_count;
 
 /* A new field: waves with noise, between -101 and 101. */
 void *test_make_waves(const szgpu_shape *shape);
+/* A new field: the product of a sine along each axis, between -100 and 100. Quintic stencils are
+ * the best for it. */
+void *test_make_smooth(const szgpu_shape *shape);
 /* A plane as a line of f32. Its columns differ, so that interpolation folds it. */
 float *test_make_folded(int rows, int columns);
 /* A new field of random bits, so that nothing predicts a value. */
@@ -94,6 +97,10 @@ szgpu_info test_inspect(const test_archive *archive);
 bool test_has_coded_planes(const test_archive *archive);
 /* Whether some frame is an interpolated line, whose base is halved. */
 bool test_has_halved_base(const test_archive *archive);
+/* Whether some frame has blended predictions. */
+bool test_has_blended(const test_archive *archive);
+/* Whether some frame has these and quintic stencils. */
+bool test_has_quintic(const test_archive *archive);
 
 /* Asserts that every value is within the bound, in long double, or bit-identical to the original;
  * NaN, infinities and values with the archive's fill pattern must be bit-identical. */

@@ -18,7 +18,8 @@
 
 /* ---- small archives of every kind ---- */
 
-enum { CODED, LONE, CONSTANT, RAW, WIDE, FRAMES, ZSTD, BATCH, LEVELS, LEVELS_WIDE, SAMPLE_COUNT };
+enum { CODED, LONE, CONSTANT, RAW, WIDE, FRAMES, ZSTD, BATCH };
+enum { LEVELS = BATCH + 1, LEVELS_WIDE, BLENDED, QUINTIC, SAMPLE_COUNT };
 
 static test_archive samples[SAMPLE_COUNT];
 static size_t field_bytes_of[SAMPLE_COUNT];
@@ -52,9 +53,11 @@ static int make_samples(void **state) {
   samples[BATCH] = sample_waves(ctx, test_shape(SZGPU_F64, 4, 3, 2, 2, 9), 2.0, 1, 0);
   samples[LEVELS] = sample_levels(ctx, test_shape(SZGPU_F32, 2, 20, 70, 0, 0), 0.5);
   samples[LEVELS_WIDE] = sample_levels(ctx, test_shape(SZGPU_F64, 3, 5, 9, 11, 0), 1e-6);
+  samples[BLENDED] = sample_blended(ctx);
+  samples[QUINTIC] = sample_quintic(ctx);
   const char *const coded = test_coded_kind();
-  char const *const kinds[] = {coded, coded, "constant", "raw",    coded,
-                               coded, coded, coded,      "levels", "levels"};
+  char const *const kinds[] = {coded, coded, "constant", "raw",    coded,    coded,
+                               coded, coded, "levels",   "levels", "levels", "levels"};
   for (int i = 0; i < SAMPLE_COUNT; i++) {
     szgpu_frame_info frame = {.struct_bytes = sizeof frame};
     assert_int_equal(szgpu_inspect_frames(samples[i].bytes, samples[i].byte_count, 0, 1, &frame),

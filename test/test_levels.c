@@ -24,6 +24,7 @@ typedef struct reference {
   szg_levels_tile tile;
   int64_t *grids[SZG_LEVELS_MOST + 1];
   int64_t tile_values[64 * 64 * 16]; /* of the tile at hand, [z][y][x] of a full one */
+  const void *given; /* the tile's codes, of the frame's width; NULL: values give them */
 } reference;
 
 static int64_t wrap(const reference *r, int64_t x) {
@@ -115,15 +116,49 @@ static int64_t stencil(reference *r, const int64_t at[3], int axis, int64_t v, i
   return add(r, add(r, times(r, 12, before), times(r, 6, after)), times(r, -2, w(r, at, axis, -3)));
 }
 
+/* w(c) of a quintic stencil of the point with the coordinate v; e: the last one of w. */
+static int64_t quintic_value(reference *r, const int64_t at[3], int axis, int64_t v, int64_t c,
+                             int64_t e) {
+  int64_t const inward = c < 0 ? 2 : -2;
+  if (c >= 0 && c <= e) return moved_anywhere(r, at, axis, c - v);
+  int64_t const near = quintic_value(r, at, axis, v, c + inward, e);
+  int64_t const middle = quintic_value(r, at, axis, v, c + 2 * inward, e);
+  int64_t const far = quintic_value(r, at, axis, v, c + 3 * inward, e);
+  return add(r, far, times(r, 3, add(r, near, times(r, -1, middle))));
+}
+
+static int64_t sum_quintic(reference *r, const int64_t at[3], int axis, int64_t v, int64_t hi) {
+  static const struct {
+    int64_t distance, weight;
+  } taps[] = {{-1, 150}, {1, 150}, {-3, -25}, {3, -25}, {-5, 3}, {5, 3}};
+  int64_t const e = hi - hi % 2;
+  int64_t sum = 0;
+  for (size_t i = 0; i < ARRAY_COUNT(taps); i++) {
+    int64_t const w = quintic_value(r, at, axis, v, v + taps[i].distance, e);
+    sum = add(r, sum, times(r, taps[i].weight, w));
+  }
+  return sum;
+}
+
 static int64_t predict_single(reference *r, const int64_t at[3], int axis) {
   uint64_t const first[3] = {r->tile.x, r->tile.y, r->tile.z};
   uint64_t const extents[3] = {r->s->x_extent, r->s->y_extent, r->s->z_extent};
   int64_t const v = at[axis] + (int64_t)first[axis], hi = (int64_t)extents[axis] - 1;
-  if (hi >= v + 1) return add(r, stencil(r, at, axis, v, hi, moved_anywhere), 8) >> 4;
-  int64_t const before = moved_anywhere(r, at, axis, -1);
-  if (v < 3) return add(r, times(r, 16, before), 8) >> 4;
-  int64_t const sum = add(r, times(r, 24, before), times(r, -8, moved_anywhere(r, at, axis, -3)));
-  return add(r, sum, 8) >> 4;
+  int64_t const coarse_points = hi / 2 + 1;
+  bool const has_both = hi >= v + 1, is_quintic = r->levels->is_quintic;
+  if (is_quintic && has_both && coarse_points >= 3)
+    return add(r, sum_quintic(r, at, axis, v, hi), 128) >> 8;
+  int64_t sum;
+  if (has_both && is_quintic)
+    sum = times(r, 8, add(r, moved_anywhere(r, at, axis, -1), moved_anywhere(r, at, axis, 1)));
+  else if (has_both)
+    sum = stencil(r, at, axis, v, hi, moved_anywhere);
+  else if (v < 3)
+    sum = times(r, 16, moved_anywhere(r, at, axis, -1));
+  else
+    sum = add(r, times(r, 24, moved_anywhere(r, at, axis, -1)),
+              times(r, -8, moved_anywhere(r, at, axis, -3)));
+  return is_quintic ? add(r, times(r, 16, sum), 128) >> 8 : add(r, sum, 8) >> 4;
 }
 
 __extension__ typedef __int128 wide_product;
@@ -141,6 +176,32 @@ static int64_t clamp(const reference *r, int64_t p) {
   return p < -limit ? -limit : p > limit ? limit : p;
 }
 
+/* S(A) of blended predictions; set: the axes of A. */
+static int64_t sum_around(reference *r, const int64_t at[3], const int64_t hi[3], uint32_t set) {
+  int64_t sum = 0;
+  for (uint32_t upper = 0; upper < 8; upper++) { /* the axes of A with the upper neighbour */
+    int64_t to[3] = {at[0], at[1], at[2]};
+    if (upper & ~set) continue;
+    for (int axis = 0; axis < 3; axis++) {
+      bool const takes_upper = upper >> axis & 1 && hi[axis] >= at[axis] + 1;
+      if (set >> axis & 1) to[axis] += takes_upper ? 1 : -1;
+    }
+    sum = add(r, sum, box_value(r, to));
+  }
+  return sum;
+}
+
+static int64_t predict_blended(reference *r, const int64_t at[3], const int64_t hi[3]) {
+  uint32_t const odd = (uint32_t)(at[0] % 2 + at[1] % 2 * 2 + at[2] % 2 * 4);
+  int64_t sums[4] = {0}; /* by the number of axes of A */
+  for (uint32_t set = 1; set < 8; set++) {
+    int const n = (int)(set % 2 + set / 2 % 2 + set / 4);
+    if ((set & ~odd) == 0) sums[n] = add(r, sums[n], sum_around(r, at, hi, set));
+  }
+  if (odd < 7) return add(r, add(r, times(r, 2, sums[1]), -sums[2]), 2) >> 2;
+  return add(r, add(r, add(r, times(r, 4, sums[1]), times(r, -2, sums[2])), sums[3]), 4) >> 3;
+}
+
 static int64_t predict(reference *r, const int64_t at[3]) {
   const szg_levels_tile *const t = &r->tile;
   bool const far_y = t->y + t->y_extent < r->s->y_extent,
@@ -151,6 +212,7 @@ static int64_t predict(reference *r, const int64_t at[3]) {
   for (int axis = 0; axis < 3; axis++)
     if (at[axis] % 2) odd_count++, odd_axis = axis;
   if (odd_count == 1) return clamp(r, predict_single(r, at, odd_axis));
+  if (r->levels->is_blended) return clamp(r, predict_blended(r, at, hi));
   for (int axis = 0; axis < 3; axis++)
     if (at[axis] % 2 && hi[axis] >= at[axis] + 1 && r->levels->ranks[axis] > rank)
       rank = r->levels->ranks[axis];
@@ -176,15 +238,22 @@ static uint32_t place_of(const reference *r, uint32_t z, uint32_t y, uint32_t x)
   return x / 2;
 }
 
+static int64_t element(bool is_wide, const void *elements, uint64_t i) {
+  return is_wide ? ((const int64_t *)elements)[i] : ((const int32_t *)elements)[i];
+}
+
 static void settle_level_point(reference *r, const int64_t at[3], int64_t *codes) {
   int64_t const p = predict(r, at), unit = r->s->unit;
+  uint32_t const place = place_of(r, (uint32_t)at[2], (uint32_t)at[1], (uint32_t)at[0]);
   int64_t point, k = 0;
-  if (lattice_value(r,
-                    value_index(r, r->tile.box, r->tile.z + (uint64_t)at[2],
-                                r->tile.y + (uint64_t)at[1], r->tile.x + (uint64_t)at[0]),
-                    &point))
+  if (r->given)
+    k = element(r->levels->is_wide, r->given, place);
+  else if (lattice_value(r,
+                         value_index(r, r->tile.box, r->tile.z + (uint64_t)at[2],
+                                     r->tile.y + (uint64_t)at[1], r->tile.x + (uint64_t)at[0]),
+                         &point))
     k = floor_divide(add(r, point, -p + unit / 2), unit);
-  codes[place_of(r, (uint32_t)at[2], (uint32_t)at[1], (uint32_t)at[0])] = k;
+  codes[place] = k;
   *in_tile(r, at[2], at[1], at[0]) = add(r, p, times(r, k, unit));
 }
 
@@ -358,7 +427,7 @@ static void reference_tile(reference *r, uint32_t stage, uint64_t tile_index, in
 
 /* ---- the reference: estimates ---- */
 
-enum { MOST_ROWS = 11 * 7, MOST_IN_ROW = 35 };
+enum { MOST_ROWS = 13 * 9, MOST_IN_ROW = 37 };
 
 /* Puts what the tile needs of the coarse grid there, from the values. */
 static void estimate_grid(reference *r, int64_t unit) {
@@ -371,13 +440,14 @@ static void estimate_grid(reference *r, int64_t unit) {
   int64_t const even[3] = {0, (t->y_extent + 1) / 2, (t->z_extent + 1) / 2};
   bool const far_y = t->y + t->y_extent < fine->y_extent;
   bool const far_z = t->z + t->z_extent < fine->z_extent;
-  int64_t const begin = first[0] > 0 ? first[0] - 1 : 0;
-  int64_t const end = first[0] + 34 < (int64_t)c->x_extent ? first[0] + 34 : (int64_t)c->x_extent;
+  int64_t const reach = r->levels->is_quintic ? 2 : 1, x_extent = (int64_t)c->x_extent;
+  int64_t const begin = first[0] > reach ? first[0] - reach : 0;
+  int64_t const last = first[0] + 32 + reach, end = last < x_extent ? last + 1 : x_extent;
   uint32_t const n = (uint32_t)(end - begin);
   uint32_t row_count = 0;
   r->s = c;
-  for (int64_t z = -1; z <= t->z_extent / 2 + 1; z++)
-    for (int64_t y = -1; y <= t->y_extent / 2 + 1; y++) {
+  for (int64_t z = -reach; z <= t->z_extent / 2 + reach; z++)
+    for (int64_t y = -reach; y <= t->y_extent / 2 + reach; y++) {
       int64_t const grid_z = first[2] + z, grid_y = first[1] + y;
       bool const beside_z = z < 0 || z >= even[2] + far_z, beside_y = y < 0 || y >= even[1] + far_y;
       if (grid_z < 0 || grid_y < 0 || grid_z >= (int64_t)c->z_extent ||
@@ -426,17 +496,15 @@ typedef struct levels_case {
   szgpu_shape shape;
   uint32_t axis_count, level_count;
   uint64_t fold;
-  bool is_wide;
+  bool is_wide, must_be_quintic;
 } levels_case;
 
-static int64_t element(bool is_wide, const void *elements, uint64_t i) {
-  return is_wide ? ((const int64_t *)elements)[i] : ((const int32_t *)elements)[i];
-}
-
-static void *make_field(const levels_case *c, test_random *random, uint64_t fill_bits) {
+static void *make_field(const levels_case *c, const szg_levels_lattice *lattice,
+                        test_random *random, uint64_t fill_bits) {
   uint64_t const count = test_value_count(&c->shape);
   void *const field = test_allocate(count * test_dtype_bytes(c->shape.dtype));
-  double const amplitude = test_random_below(random, 4) ? 1.0 : 1e4; /* some beyond the limit */
+  double const limit = lattice->fine * (c->is_wide ? 0x1p50 : 0x1p22); /* some are beyond it: */
+  double const amplitude = test_random_below(random, 4) ? 1.0 : 0.6 * limit;
   double const noise = test_random_below(random, 3) ? 0.01 : 1.0;
   uint64_t const rare = test_random_below(random, 2) ? 20 : UINT64_MAX;
   double const special[] = {NAN, INFINITY, -INFINITY, 1e30, -1e30, 0.0};
@@ -463,7 +531,10 @@ static void choose_rules(const levels_case *c, test_random *random, szg_levels *
   levels->is_linear = test_random_below(random, 2);
   for (uint32_t axis = 0; axis < 3 && axis < d; axis++)
     levels->ranks[axis] = (uint8_t)test_random_below(random, SZG_LEVELS_MOST_RANK + 1);
-  if (test_random_below(random, 2)) memset(levels->ranks, 0, 3);
+  levels->is_blended = d > 1 && test_random_below(random, 2);
+  levels->is_quintic = levels->is_blended && !levels->is_linear && test_random_below(random, 2);
+  if (c->must_be_quintic) levels->is_linear = false, levels->is_blended = levels->is_quintic = true;
+  if (levels->is_blended || test_random_below(random, 2)) memset(levels->ranks, 0, 3);
   for (uint32_t i = 0; i <= c->level_count; i++)
     levels->stages[i].unit = 1 + (uint32_t)test_random_below(random, 1u << levels->fine_bits);
   if (test_random_below(random, 2))
@@ -582,7 +653,68 @@ static void assert_spans(const levels_case *c, coded_case *k, test_random *rando
   free(part);
 }
 
-/* Codes that no encoder writes: for sanitizers to see. */
+/* Where a whole grid has a point. */
+static uint64_t point_at(const szg_levels_stage *s, uint64_t box, uint64_t z, uint64_t y,
+                         uint64_t x) {
+  return ((box * s->z_extent + z) * s->y_extent + y) * s->row_points + x;
+}
+
+/* Restores the points of a box from the tiles that it is said to need. */
+static void assert_box(const levels_case *c, coded_case *k, uint32_t last, const szg_box *points) {
+  szg_box tiles[SZG_LEVELS_MOST + 1];
+  szg_levels_tiles_of_points(&k->levels, last, points, tiles);
+  for (uint32_t i = 0; i <= last; i++) {
+    const szg_levels_stage *const s = &k->levels.stages[i];
+    memset(k->back[i], 0x77, s->point_count * k->element_bytes);
+    for (uint64_t tile = 0; tile < s->tile_count; tile++)
+      if (szg_box_has_tile(&tiles[i], s->z_tiles, s->y_tiles, s->x_tiles, tile))
+        szg_levels_restore_tile(&k->levels, i, tile, &k->lattice, codes_of(k, i, tile), k->work,
+                                k->back, NULL);
+  }
+  for (uint64_t box = points->first[0]; box < points->end[0]; box++)
+    for (uint64_t z = points->first[1]; z < points->end[1]; z++)
+      for (uint64_t y = points->first[2]; y < points->end[2]; y++)
+        for (uint64_t x = points->first[3]; x < points->end[3]; x++) {
+          uint64_t const at = point_at(&k->levels.stages[last], box, z, y, x);
+          assert_int_equal(element(c->is_wide, k->back[last], at), k->reference->grids[last][at]);
+        }
+}
+
+/* Also of coarse grids. The tiles of small boxes have others beside them on all sides. Quintic
+ * stencils reach one point further, which lies in another tile only for few boxes. */
+static void assert_boxes(const levels_case *c, coded_case *k, test_random *random) {
+  for (uint32_t last = 0; last <= c->level_count; last++) {
+    const szg_levels_stage *const s = &k->levels.stages[last];
+    uint64_t const extents[] = {s->box_count, s->z_extent, s->y_extent, s->x_extent};
+    for (int round = 0; round < (c->must_be_quintic ? 6 : 2); round++) {
+      szg_box points;
+      for (int axis = 0; axis < SZG_BOX_AXES; axis++) {
+        uint64_t const first = test_random_below(random, extents[axis]);
+        uint64_t const most = extents[axis] - first;
+        points.first[axis] = first;
+        points.end[axis] = first + 1 + test_random_below(random, most < 10 ? most : 10);
+      }
+      assert_box(c, k, last, &points);
+    }
+  }
+}
+
+/* The reference restores the tiles of a level, and then its grid is the same. */
+static void assert_random_level(const levels_case *c, coded_case *k, uint32_t i) {
+  const szg_levels_stage *const s = &k->levels.stages[i];
+  int64_t *const codes = test_allocate(s->place_count * 8);
+  for (uint64_t tile = 0; tile < s->tile_count; tile++) {
+    k->reference->given = codes_of(k, i, tile);
+    reference_tile(k->reference, i, tile, codes);
+  }
+  k->reference->given = NULL;
+  for (uint64_t at = 0; at < s->point_count; at++)
+    if (at % s->row_points < s->x_extent)
+      assert_int_equal(element(c->is_wide, k->back[i], at), k->reference->grids[i][at]);
+  free(codes);
+}
+
+/* Codes that no encoder writes: for sanitizers to see, and sums that wrap. */
 static void restore_random_codes(const levels_case *c, coded_case *k, test_random *random) {
   for (uint32_t i = 0; i <= c->level_count; i++) {
     const szg_levels_stage *const s = &k->levels.stages[i];
@@ -594,7 +726,12 @@ static void restore_random_codes(const levels_case *c, coded_case *k, test_rando
       }
       szg_levels_restore_tile(&k->levels, i, tile, &k->lattice, codes, k->work, k->back,
                               k->restored);
+      if (i > 0 && i == c->level_count)
+        szg_levels_restore_tile(&k->levels, i, tile, &k->lattice, codes, k->work, k->back, NULL);
     }
+    for (uint64_t at = 0; i == 0 && at < s->point_count; at++)
+      k->reference->grids[0][at] = element(c->is_wide, k->back[0], at);
+    if (i > 0) assert_random_level(c, k, i);
   }
 }
 
@@ -609,7 +746,7 @@ static void run_case(const levels_case *c, test_random *random) {
   uint64_t const fill_bits = is_f32 ? 0x3f800000u : 0x3ff0000000000000u; /* 1 */
   k.lattice = szg_levels_lattice_make(c->shape.dtype, c->is_wide, k.levels.fine_bits, step,
                                       test_random_below(random, 2), fill_bits);
-  k.field = make_field(c, random, fill_bits);
+  k.field = make_field(c, &k.lattice, random, fill_bits);
   k.restored = test_allocate(test_field_bytes(&c->shape));
   k.work = test_allocate(sizeof *k.work);
   k.reference = test_allocate(sizeof *k.reference);
@@ -624,6 +761,7 @@ static void run_case(const levels_case *c, test_random *random) {
   }
   assert_bound(c, &k.lattice, step, k.field, k.restored);
   assert_spans(c, &k, random);
+  assert_boxes(c, &k, random);
   restore_random_codes(c, &k, random);
   assert_estimates(c, &k, random);
   for (uint32_t i = 0; i <= c->level_count; i++)
@@ -631,7 +769,7 @@ static void run_case(const levels_case *c, test_random *random) {
   free(k.field), free(k.restored), free(k.work), free(k.reference);
 }
 
-static const uint64_t extents[] = {2, 3, 5, 17, 33, 63, 64, 65, 127, 128, 129};
+static const uint64_t extents[] = {2, 3, 5, 7, 8, 17, 33, 63, 64, 65, 127, 128, 129};
 
 static void run_cases(int ndim, uint32_t axis_count, bool folds, int rounds, test_random *random,
                       uint64_t most_values) {
@@ -689,6 +827,45 @@ static void planes_of_grids_are_coded_as_the_format_says(void **state) {
   test_random random = test_random_begin();
   run_cases(3, 2, false, 20, &random, 20000);
   run_cases(4, 2, false, 5, &random, 20000);
+}
+
+/* Axes of 1, 2, 3, 4 and more coarse points, with and without an odd last point. */
+static void quintic_frames_are_coded_as_the_format_says(void **state) {
+  (void)state;
+  enum { MOST_EXTENT = 12, ROUNDS = 25 };
+  test_random random = test_random_begin();
+  for (uint32_t is_wide = 0; is_wide <= 1; is_wide++)
+    for (uint64_t y = 2; y <= MOST_EXTENT; y++)
+      for (uint64_t x = 2; x <= MOST_EXTENT; x++) {
+        levels_case c = {
+            .axis_count = 2, .level_count = 1, .is_wide = is_wide, .must_be_quintic = true};
+        c.shape = test_shape((x + y) % 2 ? SZGPU_F32 : SZGPU_F64, 2, y, x, 0, 0);
+        run_case(&c, &random);
+        c.axis_count = 3;
+        c.shape =
+            test_shape(c.shape.dtype, 3, 2 + test_random_below(&random, MOST_EXTENT - 1), y, x, 0);
+        run_case(&c, &random);
+      }
+  /* Many tiles of coarse levels along z, where these are shortest. */
+  for (uint64_t z = 60; z <= 100; z += 4) {
+    levels_case c = {.axis_count = 3, .is_wide = z % 8 == 0, .must_be_quintic = true};
+    c.level_count = 4 + (uint32_t)(z / 4 % 3);
+    c.shape = test_shape(SZGPU_F32, 3, z, 10, 12, 0);
+    run_case(&c, &random);
+  }
+  /* Several tiles along each axis, of which the last are short. */
+  for (int round = 0; round < ROUNDS; round++) {
+    levels_case c = {.axis_count = 2 + (uint32_t)round % 2, .must_be_quintic = true};
+    c.is_wide = round / 2 % 2;
+    c.level_count = 1 + (uint32_t)test_random_below(&random, 3);
+    uint64_t const y = (c.axis_count == 2 ? 120 : 13) + test_random_below(&random, 20);
+    uint64_t const x = 120 + test_random_below(&random, 20);
+    uint64_t const z = 28 + test_random_below(&random, 10);
+    szgpu_dtype const dtype = round / 4 % 2 ? SZGPU_F32 : SZGPU_F64;
+    c.shape =
+        c.axis_count == 2 ? test_shape(dtype, 2, y, x, 0, 0) : test_shape(dtype, 3, z, y, x, 0);
+    run_case(&c, &random);
+  }
 }
 
 static void a_line_of_five_by_hand(void **state) {
@@ -885,6 +1062,7 @@ int main(void) {
       cmocka_unit_test(planes_are_coded_as_the_format_says),
       cmocka_unit_test(planes_of_grids_are_coded_as_the_format_says),
       cmocka_unit_test(grids_are_coded_as_the_format_says),
+      cmocka_unit_test(quintic_frames_are_coded_as_the_format_says),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,21 +87,133 @@ static uint32_t class_of(int64_t code) {
   return own < SZG_PROBE_CLASSES - 1 ? own : SZG_PROBE_CLASSES - 1;
 }
 
+static int64_t predict_along(const sampled *p, uint32_t used, uint32_t scale, bool is_linear,
+                             uint32_t tile_axes, int64_t unit) {
+  int64_t sum = 0;
+  uint32_t const n = szg_probe_axes_in(used);
+  for (uint32_t axis = 0; axis < 3; axis++)
+    if (used >> axis & 1) sum += sum_along(p, axis, scale, is_linear, tile_axes, unit);
+  return n == 3 ? (sum + 24) / 48 : (sum + 8 * n) >> (3 + n);
+}
+
+static int64_t error_of(const sampled *p, int64_t prediction) {
+  int64_t point = 0;
+  (void)find_point(p->source, p->index, &point);
+  return point - prediction;
+}
+
+/* Counts the code of an error. */
+static void count_error(int64_t error, uint32_t unit_bits, uint32_t *counts) {
+  counts[class_of((error + ((int64_t)1 << unit_bits >> 1)) >> unit_bits)]++;
+}
+
 /* Counts a point's code, predicted along the axes `used`. */
 static void count_code(const sampled *p, uint32_t used, uint32_t scale, bool is_linear,
                        uint32_t tile_axes, int64_t unit, uint32_t unit_bits, uint32_t *counts) {
-  int64_t point = 0, sum = 0;
-  uint32_t const n = szg_probe_axes_in(used);
-  (void)find_point(p->source, p->index, &point);
-  for (uint32_t axis = 0; axis < 3; axis++)
-    if (used >> axis & 1) sum += sum_along(p, axis, scale, is_linear, tile_axes, unit);
-  int64_t const prediction = n == 3 ? (sum + 24) / 48 : (sum + 8 * n) >> (3 + n);
-  counts[class_of((point - prediction + ((int64_t)1 << unit_bits >> 1)) >> unit_bits)]++;
+  count_error(error_of(p, predict_along(p, used, scale, is_linear, tile_axes, unit)), unit_bits,
+              counts);
+}
+
+/* ---- the reference: disturbed points ---- */
+
+/* What a disturbed point's error gets more, by a stencil of this gain. */
+static int64_t disturbance(const sampled *p, const szg_levels_way *way, uint32_t scale,
+                           int64_t gain) {
+  int64_t const unit = (int64_t)1 << p->source->fine_bits;
+  int64_t rest = 0;
+  for (uint32_t axis = 0; axis < way->axis_count; axis++) {
+    int64_t const e = error_of(p, predict_along(p, 1u << axis, scale, way->is_linear, 0, 0));
+    int64_t const nearest = unit * (int64_t)floor(((double)e + (double)unit / 2) / (double)unit);
+    rest += e > nearest ? e - nearest : nearest - e;
+  }
+  int64_t const n = rest * gain * (way->axis_count == 2 ? 128 : 85) / 65536;
+  uint32_t const place = (uint32_t)(p->at[0] + p->at[1] + p->at[2]);
+  return place * 0x9E3779B1u >> 31 ? -n : n;
+}
+
+static void count_disturbed(const sampled *p, const szg_levels_way *way, uint32_t set,
+                            uint32_t scale, uint32_t *counts) {
+  static const int64_t gains[2][3] = {{205, 145, 118}, {181, 128, 105}};
+  uint32_t const used = szg_ranked_axes(set, way->ranks);
+  uint32_t const tile_axes = szg_probe_axes_in(set) == 1 ? 0 : way->axis_count;
+  int64_t const error = error_of(p, predict_along(p, used, scale, way->is_linear, tile_axes, 0));
+  int64_t const gain = gains[way->is_linear][szg_probe_axes_in(used) - 1];
+  count_error(error + disturbance(p, way, scale, gain), p->source->fine_bits, counts);
+}
+
+/* The point that lies at[axis] * 2^scale away along each axis. In place of one without a lattice
+ * value stands that without the last of these offsets. */
+static int64_t find_around(const sampled *p, const int at[3], uint32_t scale) {
+  uint64_t index = p->index;
+  uint32_t last = 0;
+  bool is_in_view = true;
+  for (uint32_t axis = 0; axis < 3; axis++) {
+    if (at[axis] == 0) continue;
+    int64_t const offset = at[axis] * ((int64_t)1 << scale);
+    int64_t const to = (int64_t)p->at[axis] + offset;
+    is_in_view = is_in_view && to >= 0 && to < (int64_t)p->view->extents[axis];
+    index += (uint64_t)offset * p->view->strides[axis];
+    last = axis;
+  }
+  int64_t point;
+  if (is_in_view && find_point(p->source, index, &point)) return point;
+  assert_int_not_equal(last, 0); /* near neighbours along x have lattice values */
+  int less[3] = {at[0], at[1], at[2]};
+  less[last] = 0;
+  return find_around(p, less, scale);
+}
+
+/* The sum of the points before and after along each axis of a set, in all combinations. */
+static int64_t sum_around(const sampled *p, uint32_t set, uint32_t scale) {
+  int64_t sum = 0;
+  for (uint32_t after = 0; after < 8; after++) {
+    int at[3];
+    if (after & ~set) continue;
+    for (uint32_t axis = 0; axis < 3; axis++)
+      at[axis] = !(set >> axis & 1) ? 0 : after >> axis & 1 ? 1 : -1;
+    sum += find_around(p, at, scale);
+  }
+  return sum;
+}
+
+/* Counts a disturbed point's code as one of the class `set`, which has several axes, in a blended
+ * frame. */
+static void count_blended(const sampled *p, const szg_levels_way *way, uint32_t set, uint32_t scale,
+                          uint32_t *counts) {
+  int64_t sums[4] = {0}; /* by the number of axes */
+  for (uint32_t part = 1; part <= set; part++)
+    if (!(part & ~set)) sums[szg_probe_axes_in(part)] += sum_around(p, part, scale);
+  int64_t const prediction =
+      set == 7 ? (4 * sums[1] - 2 * sums[2] + sums[3] + 4) >> 3 : (2 * sums[1] - sums[2] + 2) >> 2;
+  count_error(error_of(p, prediction) + disturbance(p, way, scale, set == 7 ? 394 : 286),
+              p->source->fine_bits, counts);
+}
+
+/* The quintic prediction along an axis, or the cubic one if a neighbour of that stencil is
+ * missing. */
+static int64_t predict_quintic(const sampled *p, uint32_t axis, uint32_t scale) {
+  static const int64_t distances[] = {-5, -3, -1, 1, 3, 5}, weights[] = {3, -25, 150, 150, -25, 3};
+  int64_t sum = 0;
+  for (size_t i = 0; i < ARRAY_COUNT(distances); i++) {
+    int64_t tap;
+    if (!find_beside(p, axis, distances[i] * ((int64_t)1 << scale), &tap))
+      return predict_along(p, 1u << axis, scale, false, 0, 0);
+    sum += weights[i] * tap;
+  }
+  return (sum + 128) >> 8;
+}
+
+/* Counts a disturbed point's code as one of the class of an axis in a quintic frame. */
+static void count_quintic(const sampled *p, const szg_levels_way *way, uint32_t axis,
+                          uint32_t scale, uint32_t *counts) {
+  count_error(error_of(p, predict_quintic(p, axis, scale)) + disturbance(p, way, scale, 215),
+              p->source->fine_bits, counts);
 }
 
 typedef struct reference_counts {
   szg_probe_counts entries[SZG_PROBE_SCALES][SZG_PROBE_STENCILS][SZG_PROBE_ENTRIES];
   szg_probe_counts scales[SZG_PROBE_SCALES][SZG_PROBE_SETS],
+      disturbed[SZG_PROBE_SCALES][SZG_PROBE_SETS], blended[SZG_PROBE_SCALES][SZG_PROBE_SETS],
       noisy[SZG_PROBE_TABLES][SZG_PROBE_SETS];
   szg_probe_counts differences[SZG_PROBE_SETS];
 } reference_counts;
@@ -127,6 +239,20 @@ static void cost_point(const sampled *p, const szg_levels_way *way, uint32_t sca
       count_code(p, szg_ranked_axes(set, way->ranks), scale, way->is_linear,
                  szg_probe_axes_in(set) == 1 ? 0 : way->axis_count, unit, p->source->fine_bits,
                  counts[set - 1]);
+}
+
+/* Counts the disturbed point in all classes: by the way's stencils, and by blended ones and, in
+ * those of one axis, quintic ones. */
+static void disturb_point(const sampled *p, const szg_levels_way *way, uint32_t scale,
+                          szg_probe_counts *counts, szg_probe_counts *blended) {
+  for (uint32_t set = 1; set < 1u << way->axis_count; set++) {
+    if (!szg_probe_fits(p->view->is_line, set, p->at[0], scale)) continue;
+    count_disturbed(p, way, set, scale, counts[set - 1]);
+    if (szg_probe_axes_in(set) > 1)
+      count_blended(p, way, set, scale, blended[set - 1]);
+    else
+      count_quintic(p, way, set / 2, scale, blended[set - 1]);
+  }
 }
 
 static void count_differences(const sampled *p, szg_probe_counts *counts) {
@@ -186,6 +312,8 @@ static void take_points(const szg_probe_source *source, const szg_probe_view *vi
         if (!counts_at(&p, scale)) continue;
         if (!way) rank_point(&p, scale, counts);
         if (way) cost_point(&p, way, scale, 0, counts->scales[scale]);
+        if (way && way->axis_count > 1)
+          disturb_point(&p, way, scale, counts->disturbed[scale], counts->blended[scale]);
         for (uint32_t table = 0; way && scale == 0 && table < SZG_PROBE_TABLES; table++)
           cost_point(&p, way, 0, szg_level_unit(table, 1, source->fine_bits), counts->noisy[table]);
       }
@@ -207,8 +335,14 @@ static void assert_found(const szg_probe_source *source, uint64_t fold,
     const uint32_t *const differences = counts->differences[i];
     szg_probe_sums const sums = sums_of(differences);
     szg_probe_cost const cost = szg_probe_differences_cost(&sums, differences[SZG_PROBE_ZERO]);
-    for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++)
+    for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++) {
       assert_true(found->scales[scale][i] == entropy_of(counts->scales[scale][i]));
+      if (way.axis_count == 1) continue;
+      assert_true(found->disturbed[scale][i] == entropy_of(counts->disturbed[scale][i]));
+      /* For one axis, the cost is that of quintic stencils. */
+      if (szg_probe_axes_in(i + 1) > 1 || !way.is_linear)
+        assert_true(found->blended[scale][i] == entropy_of(counts->blended[scale][i]));
+    }
     for (uint32_t table = 0; table < SZG_PROBE_TABLES; table++)
       assert_true(found->noisy[table][i] == entropy_of(counts->noisy[table][i]));
     assert_true(found->differences[i].entropy == cost.entropy);
@@ -218,6 +352,8 @@ static void assert_found(const szg_probe_source *source, uint64_t fold,
 }
 
 /* ---- cases ---- */
+
+enum { FILL = 1 }; /* which also values of fields without a fill value may have */
 
 /* Waves, noise and, in some fields, values that have no lattice value. Lines repeat themselves. */
 static void *make_field(const szg_grid *grid, szgpu_dtype dtype, double noise, bool has_holes,
@@ -232,6 +368,7 @@ static void *make_field(const szg_grid *grid, szgpu_dtype dtype, double noise, b
     double value = sin(tilt * x + 0.1 * y) + cos(0.2 * y - tilt * z) +
                    noise * (test_random_unit(random) - 0.5);
     if (has_holes && test_random_below(random, 40) == 0) value = (double)NAN;
+    if (test_random_below(random, 60) == 0) value = FILL;
     if (dtype == SZGPU_F32)
       ((float *)values)[i] = (float)value;
     else
@@ -249,7 +386,9 @@ static void run_case(const szgpu_shape *shape, bool is_wide, uint32_t fine_bits,
   szg_probes probes;
   assert_int_equal(szg_grid_of_shape(shape, &source.grid), SZGPU_OK);
   double const step = is_wide ? 1e-9 : 1.0 / (double)(10 + test_random_below(random, 2000));
-  source.lattice = szg_levels_lattice_make(shape->dtype, is_wide, fine_bits, step, false, 0);
+  uint64_t const fill_bits = shape->dtype == SZGPU_F32 ? 0x3f800000u : 0x3ff0000000000000u;
+  source.lattice =
+      szg_levels_lattice_make(shape->dtype, is_wide, fine_bits, step, has_holes, fill_bits);
   void *const values = make_field(&source.grid, shape->dtype, noise, has_holes, random);
   source.values = values;
   szg_levels_probe_carve(&arena, &source.grid, threads.count, &plan);

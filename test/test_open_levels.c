@@ -17,6 +17,9 @@
 /* ---- samples ---- */
 
 enum { LEVELS = 3, FINE_BITS = 8, LINE_VALUES = 1000, LINE_LEVELS = 5 };
+enum { VERSION_AT = 8 };
+enum { FLAGS_AT = 3, RANKS_AT = 6 }; /* in the frame header */
+enum { LINEAR = 1, WIDE = 2, HALVED = 4, BLENDED = 8, QUINTIC = 16 };
 
 static test_archive make(szgpu_shape shape, double bound, void *field) {
   szgpu_params params = SZGPU_PARAMS_DEFAULTS;
@@ -52,6 +55,64 @@ static test_archive make_line(void) {
   return make(shape, 0.01, field);
 }
 
+static bool is_blended(const test_archive *archive) {
+  return archive->bytes[archive_frame_offset(archive, 0) + FLAGS_AT] & BLENDED;
+}
+
+static void set_blended(test_archive *archive) {
+  archive->bytes[archive_frame_offset(archive, 0) + FLAGS_AT] |= BLENDED;
+}
+
+static void set_not_blended(test_archive *archive) {
+  archive->bytes[archive_frame_offset(archive, 0) + FLAGS_AT] &= LINEAR | WIDE;
+}
+
+/* Blended, of two axes, of which one is three of the field's: noise that is the same in each row
+ * but for a slow change. The encoder does not choose to blend it. */
+static test_archive make_joined(void) {
+  enum { ROWS = 20, IN_ROW = 9 * 40 * 48 };
+  szgpu_shape const shape = test_shape(SZGPU_F32, 4, ROWS, 9, 40, 48);
+  float *const field = test_allocate(test_field_bytes(&shape));
+  for (int i = 0; i < ROWS * IN_ROW; i++) {
+    int const row = i / IN_ROW, in_row = i % IN_ROW;
+    field[i] = (float)((double)(test_hash((uint64_t)in_row) % 2001) / 1000 +
+                       0.01 * row * sin(in_row / 50.0));
+  }
+  szgpu_params params = SZGPU_PARAMS_DEFAULTS;
+  params.mode = SZGPU_MODE_ABS;
+  params.bound = 0.001;
+  params.predictor = SZGPU_PREDICTOR_INTERPOLATION;
+  test_archive archive = archive_compress(ctx, &params, &shape, field);
+  szgpu_info const info = test_inspect(&archive);
+  assert_int_not_equal(info.joined_axes, 0);
+  archive_store(&archive, VERSION_AT, 4, 12);
+  set_blended(&archive);
+  archive_store(&archive, archive_frame_offset(&archive, 0) + RANKS_AT, 1, 0);
+  free(field);
+  return archive;
+}
+
+/* By differences alone along two axes: steps at a few rows and columns. */
+static test_archive make_steps(void) {
+  szgpu_shape const shape = test_shape(SZGPU_F32, 2, 200, 300, 0, 0);
+  float *const field = test_allocate(test_field_bytes(&shape));
+  for (int i = 0, y_steps = 0, x_steps = 0; i < 200 * 300; i++) {
+    x_steps = i % 300 ? x_steps + (test_hash((uint64_t)i % 300) % 9 == 0) : 0;
+    y_steps += i % 300 == 0 && test_hash(1000 + (uint64_t)i / 300) % 9 == 0;
+    field[i] = (float)(x_steps + y_steps);
+  }
+  szgpu_params params = SZGPU_PARAMS_DEFAULTS;
+  params.mode = SZGPU_MODE_ABS;
+  params.bound = 0.3;
+  test_archive const archive = archive_compress(ctx, &params, &shape, field);
+  szgpu_frame_info frame = SZGPU_FRAME_INFO_DEFAULTS;
+  assert_int_equal(szgpu_inspect_frames(archive.bytes, archive.byte_count, 0, 1, &frame), SZGPU_OK);
+  assert_string_equal(frame.kind, "levels");
+  assert_int_equal(frame.level_count, 0);
+  free(field);
+  return archive;
+}
+
 static uint32_t stage_section(const test_archive *archive, uint32_t stage) {
   return archive_section_of_kind(archive, 0, SZG_SECTION_BASE + stage);
 }
@@ -61,6 +122,8 @@ static uint32_t stage_section(const test_archive *archive, uint32_t stage) {
 static void the_samples_are_taken(void **state) {
   (void)state;
   expect("box", make_box(), SZGPU_OK);
+  expect("joined", make_joined(), SZGPU_OK);
+  expect("steps", make_steps(), SZGPU_OK);
   expect("line", make_line(), SZGPU_OK);
 }
 
@@ -74,7 +137,10 @@ static void refuses_frame_headers_that_a_levels_frame_may_not_have(void **state)
       {"no interpolated axes", 2, 1, 0},
       {"one of three axes", 2, 1, 1},
       {"four axes", 2, 1, 4},
-      {"an unknown flag", 3, 1, 8},
+      {"flag 4 alone", 3, 1, 1 << 4},
+      {"unknown flag 5", 3, 1, 1 << 5},
+      {"unknown flag 6", 3, 1, 1 << 6},
+      {"unknown flag 7", 3, 1, 1 << 7},
       {"seven levels", 4, 1, 7},
       {"a level more than there are sections", 4, 1, LEVELS + 1},
       {"a level less than there are sections", 4, 1, LEVELS - 1},
@@ -106,7 +172,6 @@ static void refuses_frame_headers_that_a_levels_frame_may_not_have(void **state)
 
 static void a_halved_base_is_that_of_a_line_with_levels_since_version_10(void **state) {
   (void)state;
-  enum { VERSION_AT = 8, FLAGS_AT = 3, HALVED = 4 };
   for (uint32_t version = 5; version <= 10; version++) {
     test_archive archive = make_line();
     assert_true(archive.bytes[archive_frame_offset(&archive, 0) + FLAGS_AT] & HALVED);
@@ -118,12 +183,117 @@ static void a_halved_base_is_that_of_a_line_with_levels_since_version_10(void **
   expect("a version that has joined axes", archive, SZGPU_BAD_DATA);
   archive = make_line();
   archive_store(&archive, VERSION_AT, 4, 12);
+  expect("a version that has blended predictions", archive, SZGPU_OK);
+  archive = make_line();
+  archive_store(&archive, VERSION_AT, 4, 13);
   expect("a later version", archive, SZGPU_NEWER_VERSION);
   archive = make_box();
-  archive_store(&archive, VERSION_AT, 4, 10);
-  expect("a version that is not needed", archive_copy(&archive, archive.byte_count), SZGPU_OK);
   archive_store(&archive, archive_frame_offset(&archive, 0) + FLAGS_AT, 1, HALVED);
   expect("a halved base of three axes", archive, SZGPU_BAD_DATA);
+}
+
+static void a_blended_frame_has_several_axes_and_levels_and_no_ranks(void **state) {
+  (void)state;
+  test_archive archive = make_box();
+  size_t const frame = archive_frame_offset(&archive, 0);
+  assert_true(is_blended(&archive));
+  for (uint32_t rank = 1; rank <= 2; rank++)
+    for (uint32_t axis = 0; axis < 3; axis++) {
+      test_archive ranked = archive_copy(&archive, archive.byte_count);
+      archive_store(&ranked, frame + RANKS_AT, 1, rank << 2 * axis);
+      expect("ranks of a blended frame", archive_copy(&ranked, ranked.byte_count), SZGPU_BAD_DATA);
+      set_not_blended(&ranked);
+      expect("ranks of another frame", ranked, SZGPU_OK);
+    }
+  free(archive.bytes);
+  archive = make_line();
+  archive_store(&archive, VERSION_AT, 4, 12);
+  set_blended(&archive);
+  expect("a blended line", archive_copy(&archive, archive.byte_count), SZGPU_BAD_DATA);
+  archive.bytes[archive_frame_offset(&archive, 0) + FLAGS_AT] = BLENDED;
+  expect("a blended line by differences", archive, SZGPU_BAD_DATA);
+  archive = make_steps();
+  archive_store(&archive, VERSION_AT, 4, 12);
+  expect("two axes without levels", archive_copy(&archive, archive.byte_count), SZGPU_OK);
+  set_blended(&archive);
+  expect("blended, without levels", archive, SZGPU_BAD_DATA);
+}
+
+/* These are all flags that a box may have, if it is not wide. */
+static void a_quintic_frame_is_blended_and_not_linear(void **state) {
+  (void)state;
+  test_archive const archive = make_box();
+  size_t const frame = archive_frame_offset(&archive, 0);
+  for (uint32_t flags = 0; flags <= UINT8_MAX; flags++) {
+    static const uint8_t stencils[] = {0, LINEAR, BLENDED, BLENDED | LINEAR, BLENDED | QUINTIC};
+    bool is_sound = false;
+    for (size_t i = 0; i < ARRAY_COUNT(stencils); i++) is_sound |= flags == stencils[i];
+    if (flags & WIDE) continue;
+    test_archive edited = archive_copy(&archive, archive.byte_count);
+    edited.bytes[frame + FLAGS_AT] = (uint8_t)flags;
+    char what[24];
+    snprintf(what, sizeof what, "flags %u", flags);
+    expect(what, edited, is_sound ? SZGPU_OK : SZGPU_BAD_DATA);
+  }
+  free(archive.bytes);
+  test_archive line = make_line();
+  archive_store(&line, VERSION_AT, 4, 12);
+  uint8_t *const flags = line.bytes + archive_frame_offset(&line, 0) + FLAGS_AT;
+  static const uint8_t of_line[] = {QUINTIC, QUINTIC | BLENDED, QUINTIC | HALVED,
+                                    QUINTIC | BLENDED | HALVED};
+  for (size_t i = 0; i < ARRAY_COUNT(of_line); i++) {
+    *flags = of_line[i];
+    expect("a quintic line", archive_copy(&line, line.byte_count), SZGPU_BAD_DATA);
+  }
+  free(line.bytes);
+  test_archive steps = make_steps();
+  archive_store(&steps, VERSION_AT, 4, 12);
+  for (uint8_t blended = 0; blended <= BLENDED; blended += BLENDED) {
+    test_archive const edited = archive_copy(&steps, steps.byte_count);
+    edited.bytes[archive_frame_offset(&edited, 0) + FLAGS_AT] = QUINTIC | blended;
+    expect("quintic, without levels", edited, SZGPU_BAD_DATA);
+  }
+  free(steps.bytes);
+}
+
+static void quintic_frames_have_no_ranks(void **state) {
+  (void)state;
+  for (uint32_t axis = 0; axis < 3; axis++) {
+    test_archive archive = make_box();
+    size_t const frame = archive_frame_offset(&archive, 0);
+    archive.bytes[frame + FLAGS_AT] = BLENDED | QUINTIC;
+    archive_store(&archive, frame + RANKS_AT, 1, (uint64_t)1 << 2 * axis);
+    expect("ranks of a quintic frame", archive, SZGPU_BAD_DATA);
+  }
+}
+
+static void frames_are_blended_since_version_12(void **state) {
+  (void)state;
+  for (uint32_t version = 5; version <= 13; version++) {
+    test_archive archive = make_box();
+    archive_store(&archive, VERSION_AT, 4, version);
+    test_archive quintic = archive_copy(&archive, archive.byte_count);
+    quintic.bytes[archive_frame_offset(&quintic, 0) + FLAGS_AT] = BLENDED | QUINTIC;
+    expect("a version, quintic", quintic,
+           version == 12  ? SZGPU_OK
+           : version > 12 ? SZGPU_NEWER_VERSION
+                          : SZGPU_BAD_DATA);
+    expect("a version", archive,
+           version == 12  ? SZGPU_OK
+           : version > 12 ? SZGPU_NEWER_VERSION
+                          : SZGPU_BAD_DATA);
+  }
+  test_archive archive = make_joined();
+  archive_store(&archive, VERSION_AT, 4, 11);
+  expect("blended, and joined axes", archive_copy(&archive, archive.byte_count), SZGPU_BAD_DATA);
+  set_not_blended(&archive);
+  expect("joined axes", archive, SZGPU_OK);
+  archive = make_box();
+  set_not_blended(&archive);
+  archive_store(&archive, VERSION_AT, 4, 5);
+  expect("the version that is needed", archive_copy(&archive, archive.byte_count), SZGPU_OK);
+  archive_store(&archive, VERSION_AT, 4, 12);
+  expect("a version that is not needed", archive, SZGPU_OK);
 }
 
 /* ---- sections of levels ---- */
@@ -299,6 +469,10 @@ int main(void) {
       cmocka_unit_test(the_samples_are_taken),
       cmocka_unit_test(refuses_frame_headers_that_a_levels_frame_may_not_have),
       cmocka_unit_test(a_halved_base_is_that_of_a_line_with_levels_since_version_10),
+      cmocka_unit_test(a_blended_frame_has_several_axes_and_levels_and_no_ranks),
+      cmocka_unit_test(a_quintic_frame_is_blended_and_not_linear),
+      cmocka_unit_test(quintic_frames_have_no_ranks),
+      cmocka_unit_test(frames_are_blended_since_version_12),
       cmocka_unit_test(a_level_that_is_missing_is_named),
       cmocka_unit_test(a_level_beyond_the_last_is_named),
       cmocka_unit_test(refuses_levels_in_another_order),

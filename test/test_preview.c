@@ -145,6 +145,34 @@ static void previews_are_slices(void **state) {
     }
 }
 
+/* Along two and three axes, with short last tiles; in rows of frames too. */
+static void previews_of_quintic_frames_are_slices(void **state) {
+  (void)state;
+  static const struct {
+    szgpu_shape shape;
+    uint64_t frame_rows;
+  } smooth[] = {{{SZGPU_F32, 3, {70, 66, 130}}, 0},
+                {{SZGPU_F64, 3, {70, 66, 130}}, 32},
+                {{SZGPU_F32, 2, {257, 131}}, 0},
+                {{SZGPU_F64, 2, {200, 333}}, 64},
+                {{SZGPU_F32, 4, {2, 35, 40, 67}}, 0}};
+  for (size_t i = 0; i < ARRAY_COUNT(smooth); i++) {
+    szgpu_params const params = interpolation(5e-4, smooth[i].frame_rows);
+    void *const field = test_make_smooth(&smooth[i].shape);
+    test_archive const archive = archive_compress(ctx, &params, &smooth[i].shape, field);
+    szgpu_frame_info const frame = frame_of(&archive, 0);
+    assert_string_equal(frame.stencil, "blended quintic");
+    assert_int_equal(frame.interpolated_axes, smooth[i].shape.ndim == 2 ? 2 : 3);
+    szgpu_info const info = test_inspect(&archive);
+    uint8_t *const whole = test_decompress(ctx, &archive, info.field_bytes);
+    test_assert_bound(&smooth[i].shape, field, whole, &info);
+    free(whole);
+    assert_in_range(assert_levels(&archive), 3, SZGPU_MAX_LEVEL);
+    free(archive.bytes);
+    free(field);
+  }
+}
+
 static void previews_do_not_depend_on_threads(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 3, 60, 70, 90, 0);
@@ -469,6 +497,7 @@ static void progress_counts_the_preview(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(previews_are_slices),
+      cmocka_unit_test(previews_of_quintic_frames_are_slices),
       cmocka_unit_test(previews_do_not_depend_on_threads),
       cmocka_unit_test(planes_in_between_are_left_out),
       cmocka_unit_test(constant_frames_have_every_level),

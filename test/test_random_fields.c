@@ -108,7 +108,7 @@ static void count_levels_frame(const szgpu_frame_info *frame) {
               : frame->interpolated_axes == 2 ? PATH_LEVELS_2
                                               : PATH_LEVELS_1]++;
   path_counts[PATH_LEVELS_WIDE] += frame->lattice_bits == 64;
-  path_counts[PATH_LEVELS_LINEAR] += strcmp(frame->stencil, "linear") == 0;
+  path_counts[PATH_LEVELS_LINEAR] += strstr(frame->stencil, "linear") != NULL;
   path_counts[PATH_LEVELS_EXACT] += find_section(frame, "exact values") != NULL;
   path_counts[PATH_LEVELS_FILL] += find_section(frame, "fill mask") != NULL;
 }

@@ -107,6 +107,29 @@ static void boxes_equal_slices(void **state) {
     if (seen[kind] < 8) fail_msg("%s: seen %d times", region_kind_name(kind), seen[kind]);
 }
 
+/* Tiles of all stages that have others on every side, along two and three axes. */
+static void boxes_of_quintic_frames_equal_slices(void **state) {
+  (void)state;
+  static const szgpu_shape shapes[] = {{SZGPU_F32, 3, {70, 66, 130}},
+                                       {SZGPU_F64, 3, {35, 130, 67}},
+                                       {SZGPU_F32, 3, {150, 20, 40}},
+                                       {SZGPU_F32, 2, {300, 257}},
+                                       {SZGPU_F64, 2, {195, 260}}};
+  test_random random = test_random_begin();
+  for (size_t i = 0; i < ARRAY_COUNT(shapes); i++) {
+    test_archive const archive =
+        region_archive(ctxs[0], REGION_LEVELS_QUINTIC, &shapes[i], i % 2 ? 64 : 0, 0);
+    szgpu_frame_info frame = SZGPU_FRAME_INFO_DEFAULTS;
+    assert_true(region_has_kind(&archive, REGION_LEVELS_QUINTIC));
+    assert_int_equal(szgpu_inspect_frames(archive.bytes, archive.byte_count, 0, 1, &frame),
+                     SZGPU_OK);
+    assert_int_equal(frame.interpolated_axes, shapes[i].ndim);
+    for (int round = 0; round < 4; round++)
+      assert_in_range(assert_regions(&archive, &random), 4 * BOXES, 7 * BOXES);
+    free(archive.bytes);
+  }
+}
+
 /* The encoder makes a line whose values repeat rows; its boxes are stretches of it. */
 static void lines_that_are_folded(void **state) {
   (void)state;
@@ -184,6 +207,7 @@ static void a_small_box_reads_little(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(boxes_equal_slices),
+      cmocka_unit_test(boxes_of_quintic_frames_equal_slices),
       cmocka_unit_test(lines_that_are_folded),
       cmocka_unit_test(a_small_box_reads_little),
   };

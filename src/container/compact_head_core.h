@@ -255,7 +255,9 @@ SZG_HD void szg_take_header(szg_unpacker *in, szg_header *header, uint64_t *valu
 
 /* ---- the frame's header ---- */
 
+/* No frame has 0 axes: 0 in their place says that the stencils are blended. */
 SZG_HD void szg_put_levels(szg_packer *out, const szg_levels_facts *levels) {
+  if (levels->is_blended) szg_pack_bits(out, levels->is_quintic, 3);
   szg_pack_bits(out, levels->axis_count, 2);
   szg_pack_bits(out, levels->level_count, 3);
   szg_pack_bits(out, levels->fine_bits, 4);
@@ -268,6 +270,11 @@ SZG_HD void szg_put_levels(szg_packer *out, const szg_levels_facts *levels) {
 
 SZG_HD void szg_take_levels(szg_unpacker *in, szg_levels_facts *levels) {
   levels->axis_count = szg_unpack_bits(in, 2);
+  levels->is_blended = levels->axis_count == 0;
+  if (levels->is_blended) {
+    levels->is_quintic = szg_unpack_bits(in, 1) != 0;
+    levels->axis_count = szg_unpack_bits(in, 2);
+  }
   levels->level_count = szg_unpack_bits(in, 3);
   levels->fine_bits = szg_unpack_bits(in, 4);
   levels->is_linear = szg_unpack_bits(in, 1) != 0;

@@ -32,6 +32,7 @@ void szg_header_add_notes(const szg_header *other, szg_header *header) {
   header->has_plane_words |= other->has_plane_words;
   header->has_levels |= other->has_levels;
   header->has_halved |= other->has_halved;
+  header->has_blended |= other->has_blended;
 }
 
 void szg_header_write(const szg_header *header, const uint64_t *frame_bytes, uint8_t *bytes) {

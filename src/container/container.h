@@ -32,6 +32,7 @@ typedef struct szg_header {
   bool has_planes;      /* with a bound: some frames are, or may be, planes frames */
   bool has_levels;      /* some frames are levels frames */
   bool has_halved;      /* some of them have a halved base */
+  bool has_blended;     /* some of them have blended stencils */
   bool has_plane_words; /* planes frames have their words after their stored planes */
   uint32_t joined;      /* axes, as in szg_grid */
   uint64_t fill_bits;   /* of the values that are coded */
@@ -71,6 +72,8 @@ typedef struct szg_levels_facts {
   bool is_linear;       /* stencils of two points, not of four */
   bool is_wide;         /* 64-bit lattice values */
   bool is_halved;       /* the base of a line is predicted by halves, not by differences */
+  bool is_blended;      /* points of several odd axes come from blended stencils */
+  bool is_quintic;      /* and those of one from stencils of six points */
   uint8_t ranks[3];     /* of x, y, z */
   uint64_t fold;        /* 1-D fields as rows of this many values; 0: not */
 } szg_levels_facts;
@@ -143,6 +146,7 @@ SZG_HD void szg_header_note_frame(szg_header *header, const szg_frame_header *fr
   if (frame->kind == SZG_FRAME_PLANES && has_words) header->has_plane_words = true;
   if (frame->kind == SZG_FRAME_LEVELS) header->has_levels = true;
   if (frame->kind == SZG_FRAME_LEVELS && frame->levels.is_halved) header->has_halved = true;
+  if (frame->kind == SZG_FRAME_LEVELS && frame->levels.is_blended) header->has_blended = true;
 }
 /* Adds what another header notes of frames of the same archive. */
 void szg_header_add_notes(const szg_header *other, szg_header *header);

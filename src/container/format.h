@@ -12,7 +12,7 @@
 
 enum {
   SZG_MAGIC_BYTES = 8,
-  SZG_FORMAT_VERSION = 11, /* the latest; an archive states the lowest that has its features */
+  SZG_FORMAT_VERSION = 12, /* the latest; an archive states the lowest that has its features */
   SZG_FORMAT_VERSION_LINEAR = 1,
   SZG_FORMAT_VERSION_TILE = 2,
   SZG_FORMAT_VERSION_LOSSLESS = 3,    /* and linear archives without gap arrays */
@@ -24,6 +24,7 @@ enum {
   SZG_FORMAT_VERSION_COMPACT = 9,     /* the compact form of small archives, in one byte */
   SZG_FORMAT_VERSION_HALVED = 10,     /* lines whose base is predicted by halves */
   SZG_FORMAT_VERSION_JOINED = 11,     /* neighbouring axes that are taken for one */
+  SZG_FORMAT_VERSION_BLENDED = 12,    /* points of several odd axes from blended stencils */
   SZG_HEADER_BYTES = 128,             /* fixed part; frame table, limits and checksum follow */
   SZG_FRAME_HEADER_BYTES = 40,        /* the section table and a checksum follow */
   SZG_SECTION_ENTRY_BYTES = 32,

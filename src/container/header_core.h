@@ -22,7 +22,14 @@ enum {
 
 /* Byte 3 of the header of a tile frame, and of a levels frame. */
 enum { SZG_ZERO_GROUPS_MASK = 3, SZG_LATTICE_16_FLAG = 4 };
-enum { SZG_LINEAR_STENCILS_FLAG = 1, SZG_WIDE_LATTICE_FLAG = 2, SZG_HALVED_BASE_FLAG = 4 };
+enum {
+  SZG_LINEAR_STENCILS_FLAG = 1,
+  SZG_WIDE_LATTICE_FLAG = 2,
+  SZG_HALVED_BASE_FLAG = 4,
+  SZG_BLENDED_FLAG = 8,
+  SZG_QUINTIC_FLAG = 16,
+  SZG_LEVELS_FLAGS = 31
+};
 
 /* ---- the archive's header ---- */
 
@@ -40,6 +47,7 @@ SZG_HD bool szg_header_needs_types(const szg_header *header) {
 /* The lowest version that has all features of the archive, which is what its header states. */
 SZG_HD uint32_t szg_header_version(const szg_header *header) {
   bool const is_linear = header->layout == SZGPU_LAYOUT_LINEAR;
+  if (header->has_blended) return SZG_FORMAT_VERSION_BLENDED;
   if (header->joined) return SZG_FORMAT_VERSION_JOINED;
   if (header->has_halved) return SZG_FORMAT_VERSION_HALVED;
   if (header->has_limits || header->more_fill_count || header->source & SZGPU_SOURCE_EMPTY)
@@ -88,6 +96,7 @@ SZG_HD void szg_header_load(const uint8_t *bytes, szg_header *header) {
   header->has_plane_words = is_tile && header->format_version >= SZG_FORMAT_VERSION_PLANE_WORDS;
   header->has_levels = is_bounded_tile && header->format_version >= SZG_FORMAT_VERSION_LEVELS;
   header->has_halved = header->has_levels && header->format_version >= SZG_FORMAT_VERSION_HALVED;
+  header->has_blended = header->has_levels && header->format_version >= SZG_FORMAT_VERSION_BLENDED;
   header->has_planes = header->has_levels ||
                        (is_bounded_tile && header->format_version == SZG_FORMAT_VERSION_LOSSLESS);
   for (int i = 0; i < SZG_MAX_DIMS; i++) header->shape.dims[i] = szg_load_u64(bytes + 24 + 8 * i);
@@ -246,6 +255,8 @@ SZG_HD void szg_levels_facts_load(const uint8_t *bytes, szg_levels_facts *levels
   levels->is_linear = (bytes[3] & SZG_LINEAR_STENCILS_FLAG) != 0;
   levels->is_wide = (bytes[3] & SZG_WIDE_LATTICE_FLAG) != 0;
   levels->is_halved = (bytes[3] & SZG_HALVED_BASE_FLAG) != 0;
+  levels->is_blended = (bytes[3] & SZG_BLENDED_FLAG) != 0;
+  levels->is_quintic = (bytes[3] & SZG_QUINTIC_FLAG) != 0;
   for (int axis = 0; axis < 3; axis++) levels->ranks[axis] = bytes[6] >> 2 * axis & 3;
   levels->fold = szg_load_u64(bytes + 24);
 }
@@ -269,8 +280,7 @@ SZG_HD void szg_frame_load_particulars(const uint8_t *bytes, szg_frame_header *f
 SZG_HD bool szg_frame_flags_are_sound(const szg_frame_header *frame, const uint8_t *bytes) {
   uint32_t flags = 0;
   if (frame->kind == SZG_FRAME_TILE) flags = SZG_ZERO_GROUPS_MASK | SZG_LATTICE_16_FLAG;
-  if (frame->kind == SZG_FRAME_LEVELS)
-    flags = SZG_LINEAR_STENCILS_FLAG | SZG_WIDE_LATTICE_FLAG | SZG_HALVED_BASE_FLAG;
+  if (frame->kind == SZG_FRAME_LEVELS) flags = SZG_LEVELS_FLAGS;
   bool const is_packed =
       frame->kind != SZG_FRAME_LEVELS || szg_load_u32(bytes + 4) == szg_levels_pack(&frame->levels);
   return !(bytes[3] & ~flags) && frame->zero_groups < SZG_ZERO_GROUPS_COUNT && is_packed;

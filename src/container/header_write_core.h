@@ -74,7 +74,9 @@ SZG_HD void szg_frame_put_particulars(const szg_frame_header *frame, uint8_t *by
     bytes[2] = (uint8_t)frame->levels.axis_count;
     bytes[3] = (uint8_t)((frame->levels.is_linear ? SZG_LINEAR_STENCILS_FLAG : 0) |
                          (frame->levels.is_wide ? SZG_WIDE_LATTICE_FLAG : 0) |
-                         (frame->levels.is_halved ? SZG_HALVED_BASE_FLAG : 0));
+                         (frame->levels.is_halved ? SZG_HALVED_BASE_FLAG : 0) |
+                         (frame->levels.is_blended ? SZG_BLENDED_FLAG : 0) |
+                         (frame->levels.is_quintic ? SZG_QUINTIC_FLAG : 0));
     szg_store_u32(bytes + 4, szg_levels_pack(&frame->levels));
     szg_store_u64(bytes + 24, frame->levels.fold);
   }

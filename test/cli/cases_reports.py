@@ -260,7 +260,7 @@ class Listings(CliTest):
         self.assertEqual((told["format_version"], frame["kind"], frame["predictor"],
                           frame["interpolated_axes"], frame["axes"], frame["fold"]),
                          (9, "levels", "interpolation", 2, "yx", 0))
-        self.assertIn(frame["stencil"], ("cubic", "linear"))
+        self.assertRegex(frame["stencil"], "^(blended )?(linear|cubic|quintic)$")
         count = frame["level_count"]
         self.assertIn(f"\n  frame 0: rows 0:130, levels, {frame['stencil']} interpolation along 2 "
                       f"axes, {count} levels and a base along yx, lattice of "

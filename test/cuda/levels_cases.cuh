@@ -45,7 +45,9 @@ inline void choose_rules(Setup *s) {
   l->fine_bits = 1 + (uint32_t)random_below(SZG_LEVELS_MOST_FINE);
   l->is_halved = d == 1 && random_below(2);
   l->is_linear = random_below(3) == 0;
-  bool const has_ranks = random_below(2);
+  l->is_blended = d > 1 && random_below(2);
+  l->is_quintic = l->is_blended && !l->is_linear && random_below(3) > 0;
+  bool const has_ranks = !l->is_blended && random_below(2);
   for (uint32_t axis = 0; axis < d; axis++)
     l->ranks[axis] = has_ranks ? (uint8_t)random_below(SZG_LEVELS_MOST_RANK + 1) : 0;
   for (uint32_t i = 0; i <= l->level_count; i++)
@@ -73,15 +75,17 @@ inline Setup make_setup(const std::vector<uint64_t> &dims, uint32_t axis_count, 
                                       fill_bits_of(dtype));
   for (uint64_t dim : dims) s.name += std::to_string(dim) + " ";
   char rules[160];
-  snprintf(
-      rules, sizeof rules, "d %u L %u fold %llu %s%s%s F %u ranks %u%u%u base axes %u units %u %u",
-      axis_count, level_count, (unsigned long long)fold, dtype == SZGPU_F32 ? "f32" : "f64",
-      is_wide ? " wide" : "",
-      s.levels.is_halved   ? " halved"
-      : s.levels.is_linear ? " linear"
-                           : "",
-      s.levels.fine_bits, s.levels.ranks[0], s.levels.ranks[1], s.levels.ranks[2],
-      s.levels.base_axes, s.levels.stages[0].unit, s.levels.stages[level_count > 1 ? 1 : 0].unit);
+  snprintf(rules, sizeof rules,
+           "d %u L %u fold %llu %s%s%s%s F %u ranks %u%u%u base axes %u units %u %u", axis_count,
+           level_count, (unsigned long long)fold, dtype == SZGPU_F32 ? "f32" : "f64",
+           is_wide ? " wide" : "", s.levels.is_blended ? " blended" : "",
+           s.levels.is_halved    ? " halved"
+           : s.levels.is_quintic ? " quintic"
+           : s.levels.is_linear  ? " linear"
+                                 : "",
+           s.levels.fine_bits, s.levels.ranks[0], s.levels.ranks[1], s.levels.ranks[2],
+           s.levels.base_axes, s.levels.stages[0].unit,
+           s.levels.stages[level_count > 1 ? 1 : 0].unit);
   s.name += rules;
   return s;
 }

@@ -63,6 +63,8 @@ static bool go(const szg_levels_asked *asked, const szg_levels_way *way, szg_lev
   levels->base_axes = way->base_axes;
   levels->is_linear = way->is_linear;
   levels->is_halved = way->is_halved;
+  levels->is_blended = way->is_blended;
+  levels->is_quintic = way->is_quintic;
   memcpy(levels->ranks, way->ranks, sizeof levels->ranks);
   for (uint32_t i = 0; i <= way->level_count; i++)
     levels->stages[i].unit =
@@ -103,7 +105,44 @@ static uint64_t sum_classes(const uint64_t *costs, const szg_levels_way *way, ui
   return sum;
 }
 
-static void judge_way(const szg_probe_found *probes, finding *found) {
+/* What the way costs if points are disturbed. Neighbours that are all rounded would say that
+ * blended stencils, which have larger weights, are worse than they are where most codes are 0. */
+static uint64_t disturbed_cost(const szg_probe_found *probes, const szg_levels_way *way) {
+  uint64_t scales[SZG_PROBE_SCALES], costs[SZG_PROBE_SETS];
+  for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++) {
+    for (uint32_t set = 1; set <= SZG_PROBE_SETS; set++) {
+      bool const has_other = szg_probe_axes_in(set) > 1 ? way->is_blended : way->is_quintic;
+      costs[set - 1] = (has_other ? probes->blended : probes->disturbed)[scale][set - 1];
+    }
+    scales[scale] = sum_classes(costs, way, scale);
+  }
+  return szg_probe_frame_cost(scales, way);
+}
+
+/* Takes blended stencils, or these and quintic ones, if that is the cheapest; then the way's cost
+ * falls by as much. It does not if there are values so large that they have no lattice value: the
+ * sample leaves them out, and levels frames keep them exactly. */
+static void judge_stencils(const szg_probe_found *probes, const szg_bound_plan *bound,
+                           finding *found) {
+  szg_levels_way const given = found->interpolation;
+  uint64_t const cost = disturbed_cost(probes, &given);
+  uint64_t least = cost;
+  int const forms = given.axis_count == 1 ? 0 : given.is_linear ? 1 : 2;
+  for (int form = 0; form < forms; form++) {
+    szg_levels_way way = given;
+    way.is_blended = true;
+    way.is_quintic = form == 1;
+    memset(way.ranks, 0, sizeof way.ranks);
+    uint64_t const own = disturbed_cost(probes, &way);
+    if (own >= least) continue;
+    least = own;
+    found->interpolation = way;
+  }
+  if (bound->value_range <= 2 * bound->greatest)
+    found->interpolation_cost -= szg_min_u64(found->interpolation_cost, cost - least);
+}
+
+static void judge_way(const szg_probe_found *probes, const szg_bound_plan *bound, finding *found) {
   szg_levels_way *const way = &found->interpolation;
   uint64_t scales[SZG_PROBE_SCALES], noisy[SZG_PROBE_TABLES];
   for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++)
@@ -113,6 +152,7 @@ static void judge_way(const szg_probe_found *probes, finding *found) {
   way->unit_table = szg_finer_units_pay(noisy, scales[1], way->axis_count);
   scales[0] = noisy[way->unit_table];
   found->interpolation_cost = szg_probe_frame_cost(scales, way);
+  judge_stencils(probes, bound, found);
 }
 
 /* Along a set of axes, with the first points of a tile along each, which lack a neighbour there. */
@@ -159,7 +199,7 @@ static finding judge(const szg_levels_asked *asked, uint64_t fold, const szg_pro
   szg_probe_view const view = szg_probe_view_of(asked->grid, fold);
   finding found;
   found.interpolation = szg_way(&view, probes->way_number);
-  judge_way(probes, &found);
+  judge_way(probes, asked->bound, &found);
   judge_differences(probes, asked->bound, &view, &found);
   return found;
 }
@@ -185,7 +225,8 @@ static const szg_levels_way *pick(szgpu_predictor predictor, bool only_differenc
 
 /* The sample says little of small frames: of their ends, of what books take, and least of all of
  * coasts. Without a fill value it has been wrong by up to a quarter of what a tile frame takes, and
- * in the larger ones of these by less than an eighth. */
+ * in the larger ones of these by less than an eighth; but of sums of functions of one coordinate,
+ * which blended stencils predict exactly, it knows even less what a tile frame takes. */
 enum { MOST_DOUBTED_VALUES = 1 << 18, MOST_WRONG_BY_A_QUARTER = 1 << 17 };
 
 /* In frames of three axes with so few values the tile frame's books weigh more than what the sample
@@ -212,13 +253,15 @@ static bool is_hopeless(const szg_levels_asked *asked, const finding *plain) {
   return levels_bytes >= tile_bytes - (saves_a_quarter ? tile_bytes >> 2 : 0);
 }
 
-static uint64_t doubtful_bytes(const szg_levels_asked *asked, uint64_t tile_cost) {
+static uint64_t doubtful_bytes(const szg_levels_asked *asked, const szg_levels_way *way,
+                               uint64_t tile_cost) {
   uint64_t const value_count = asked->grid->value_count;
   if (asked->request->predictor != SZGPU_PREDICTOR_AUTO || value_count > MOST_DOUBTED_VALUES)
     return UINT64_MAX;
   if (asked->bound->quantizer.has_fill) return 0;
   uint64_t const tile_bytes = bytes_of(asked, tile_cost);
   if (has_few_values(asked)) return tile_bytes + tile_bytes / 10;
+  if (way && way->is_blended) return tile_bytes / 2;
   return tile_bytes - (tile_bytes >> (value_count > MOST_WRONG_BY_A_QUARTER ? 3 : 2));
 }
 
@@ -255,7 +298,7 @@ void szg_levels_decide(const szg_levels_asked *asked, const szg_probes *probes,
       probes->fold ? judge(asked, probes->fold, &probes->folded) : (finding){.tile_cost = 0};
   const szg_levels_way *const way = pick(asked->request->predictor, asked->bound->only_differences,
                                          &plain, probes->fold ? &folded : NULL);
-  choice->doubtful_bytes = doubtful_bytes(asked, plain.tile_cost);
+  choice->doubtful_bytes = doubtful_bytes(asked, way, plain.tile_cost);
   choice->is_chosen =
       way && !is_hopeless(asked, &plain) && go(asked, way, &choice->levels, &choice->lattice);
 }

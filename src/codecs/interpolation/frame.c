@@ -19,6 +19,8 @@ bool szg_levels_of_frame(const szg_grid *grid, const szg_frame_header *frame, sz
   levels->is_linear = facts->is_linear;
   levels->is_wide = facts->is_wide;
   levels->is_halved = facts->is_halved;
+  levels->is_blended = facts->is_blended;
+  levels->is_quintic = facts->is_quintic;
   memcpy(levels->ranks, facts->ranks, sizeof levels->ranks);
   return true;
 }
@@ -32,6 +34,8 @@ void szg_levels_set_header(const szg_levels *levels, szg_frame_header *header) {
                                       .is_linear = levels->is_linear,
                                       .is_wide = levels->is_wide,
                                       .is_halved = levels->is_halved,
+                                      .is_blended = levels->is_blended,
+                                      .is_quintic = levels->is_quintic,
                                       .fold = levels->fold};
   memcpy(header->levels.ranks, levels->ranks, sizeof levels->ranks);
 }
@@ -114,10 +118,10 @@ static bool find_largest_frame(const szg_header *archive, szg_grid *largest) {
   return true;
 }
 
-/* Ranks of interpolated axes only, and none without levels. */
+/* Ranks of interpolated axes only, and none without levels or with blended stencils. */
 static bool ranks_are_sound(const szg_levels_facts *facts) {
   for (uint32_t axis = 0; axis < 3; axis++) {
-    bool const has_rank = facts->level_count > 0 && axis < facts->axis_count;
+    bool const has_rank = facts->level_count > 0 && !facts->is_blended && axis < facts->axis_count;
     if (facts->ranks[axis] > (has_rank ? SZG_LEVELS_MOST_RANK : 0)) return false;
   }
   return true;
@@ -136,7 +140,11 @@ bool szg_levels_frame_is_sound(const szg_frame_facts *facts) {
   sound &= own->fine_bits <= SZG_LEVELS_MOST_FINE && (own->fine_bits > 0) == (own->level_count > 0);
   bool const may_be_halved =
       facts->archive->has_halved && own->axis_count == 1 && own->level_count > 0;
-  return sound && (own->level_count > 0 || !own->is_linear) && (!own->is_halved || may_be_halved);
+  bool const may_be_blended =
+      facts->archive->has_blended && own->axis_count > 1 && own->level_count > 0;
+  sound &= (!own->is_halved || may_be_halved) && (!own->is_blended || may_be_blended);
+  sound &= !own->is_quintic || (own->is_blended && !own->is_linear);
+  return sound && (own->level_count > 0 || !own->is_linear);
 }
 
 /* A section holds its head at least, and at most more than any tile can have. */
@@ -161,7 +169,12 @@ void szg_levels_frame_describe(const szg_frame_facts *facts, szgpu_frame_info *i
   if (own->level_count == 0) return;
   info->predictor = "interpolation";
   info->interpolated_axes = own->axis_count;
-  info->stencil = own->is_linear ? "linear" : "cubic";
+  if (own->is_blended)
+    info->stencil = own->is_quintic  ? "blended quintic"
+                    : own->is_linear ? "blended linear"
+                                     : "blended cubic";
+  else
+    info->stencil = own->is_linear ? "linear" : "cubic";
 }
 
 bool szg_levels_frame_serves(const szg_write_request *request) {

@@ -192,12 +192,12 @@ void szg_levels_tiles_of_points(const szg_levels *levels, uint32_t last, const s
       here->end[axis] = szg_div_up(wanted.end[axis], extents.tile[axis]);
     }
     if (stage == 0) return;
-    /* A tile reads one point of the coarser grid before it, and two after its last. */
+    uint32_t const reach = szg_levels_reach(levels->is_quintic);
     stage_extents const coarse = extents_of(&levels->stages[stage - 1]);
     for (int axis = 1; axis < SZG_BOX_AXES; axis++) {
       uint64_t const first = here->first[axis] * extents.tile[axis] / 2;
-      uint64_t const end = here->end[axis] * extents.tile[axis] / 2 + 2;
-      wanted.first[axis] = first > 0 ? first - 1 : 0;
+      uint64_t const end = here->end[axis] * extents.tile[axis] / 2 + 1 + reach;
+      wanted.first[axis] = first > reach ? first - reach : 0;
       wanted.end[axis] = szg_lesser_u64(end, coarse.grid[axis]);
     }
   }

@@ -71,8 +71,14 @@ typedef struct szg_levels {
   uint32_t base_axes; /* SZG_AXIS_* */
   bool is_halved;     /* the base: by levels_halves_core.h, not by differences */
   bool is_linear, is_wide;
+  bool is_blended;  /* points with several odd axes; ranks are 0 then */
+  bool is_quintic;  /* points with one: blended frames that are not linear */
   uint8_t ranks[3]; /* of x, y, z */
 } szg_levels;
+
+/* Points of the coarser grid that a tile's stencils need before the tile's first one, along each
+ * axis; behind its last one they need one more. */
+SZG_HD uint32_t szg_levels_reach(bool is_quintic) { return is_quintic ? 2 : 1; }
 
 /* False if d and fold do not suit the frame, or there are too many levels. */
 bool szg_levels_make(const szg_grid *frame, uint32_t axis_count, uint64_t fold,
@@ -177,14 +183,14 @@ void szg_levels_restore_points(const szg_levels_lattice *lattice, const void *po
                                uint64_t first, uint64_t stride, uint64_t count, void *values);
 
 /* Rows of a tile's box, one class after another. Between rows is a cache line of 4-byte elements,
- * so that rows begin where lines do: its first 4 elements belong to the row before it, its last one
- * to the row after it. Class 0 has 11 x 7 rows, with those around the tile; the seven others have
+ * so that rows begin where lines do: its first 4 elements belong to the row before it, its last two
+ * to the row after it. Class 0 has 13 x 9 rows, with those around the tile; the seven others have
  * 9 x 5 rows at most. */
 enum {
   SZG_LEVELS_ROW_GAP = 16,
   SZG_LEVELS_ROW_TAIL = 4,
   SZG_LEVELS_ROW_STRIDE = SZG_LEVELS_ROW + SZG_LEVELS_ROW_GAP,
-  SZG_LEVELS_KNOWN_ROWS = 11 * 7,
+  SZG_LEVELS_KNOWN_ROWS = 13 * 9,
   SZG_LEVELS_CLASS_ROWS = 9 * 5,
   SZG_LEVELS_WORK_ROWS = SZG_LEVELS_KNOWN_ROWS + 7 * SZG_LEVELS_CLASS_ROWS,
   SZG_LEVELS_WORK_POINTS = SZG_LEVELS_ROW_GAP + SZG_LEVELS_WORK_ROWS * SZG_LEVELS_ROW_STRIDE

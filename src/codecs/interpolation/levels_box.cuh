@@ -62,14 +62,17 @@ struct AxisCounts {
 
 /* ---- predictions ---- */
 
+template <class A>
+__device__ __forceinline__ typename A::Unsigned clamp(bool is_clamped,
+                                                      typename A::Unsigned prediction) {
+  constexpr typename A::Point kLimit = (typename A::Point)1 << A::kLimitBits;
+  return is_clamped ? szg_clamp_prediction(kLimit, prediction) : prediction;
+}
 /* The prediction from a sum over stencils along axis_count axes. */
 template <class A>
 __device__ __forceinline__ typename A::Unsigned finish(bool is_clamped, uint32_t axis_count,
                                                        typename A::Unsigned sum) {
-  constexpr typename A::Point kLimit = (typename A::Point)1 << A::kLimitBits;
-  typename A::Unsigned const prediction = szg_predict(axis_count, sum);
-  if (!is_clamped) return prediction;
-  return szg_clamp_prediction(kLimit, prediction);
+  return clamp<A>(is_clamped, szg_predict(axis_count, sum));
 }
 
 /* ---- the box ---- */
@@ -124,26 +127,68 @@ struct LevelsBox {
     return shared + (rows.first[m] + z * rows.pitch[m] + y) * SZG_LEVELS_ROW;
   }
 
+  /* After even point `index` of `count` along an axis; w(n): the value n points after that. */
+  template <class Values>
+  __device__ __forceinline__ Unsigned predict_along(uint64_t index, uint64_t count,
+                                                    Values w) const {
+    Neighbours const at(index, count);
+    if (!job.is_quintic)
+      return finish<A>(job.is_clamped, 1, sum_single<Unsigned>(job.is_linear, at, w));
+    Unsigned const sum = at.has_both && count >= 3 ? sum_quintic<Unsigned>(index, count, w)
+                                                   : 16 * sum_single<Unsigned>(true, at, w);
+    return clamp<A>(job.is_clamped, szg_predict_quintic(sum));
+  }
   /* One odd axis: values of class 0 from the whole grid. */
   __device__ __forceinline__ Unsigned predict_single(uint32_t m, uint32_t z, uint32_t y,
                                                      uint32_t i) const {
     int32_t const z_at = (int32_t)z, y_at = (int32_t)y, i_at = (int32_t)i;
-    Unsigned sum;
     if (m == SZG_AXIS_X)
-      sum = sum_single<Unsigned>(job.is_linear, Neighbours(tile.x / 2 + i, job.coarse_x),
-                                 [&](int32_t n) { return known.at(z_at, y_at, i_at, n); });
-    else if (m == SZG_AXIS_Y)
-      sum = sum_single<Unsigned>(job.is_linear, Neighbours(tile.y / 2 + y, job.coarse_y),
-                                 [&](int32_t n) { return known.at(z_at, y_at + n, i_at, 0); });
-    else
-      sum = sum_single<Unsigned>(job.is_linear, Neighbours(tile.z / 2 + z, job.coarse_z),
-                                 [&](int32_t n) { return known.at(z_at + n, y_at, i_at, 0); });
-    return finish<A>(job.is_clamped, 1, sum);
+      return predict_along(tile.x / 2 + i, job.coarse_x,
+                           [&](int32_t n) { return known.at(z_at, y_at, i_at, n); });
+    if (m == SZG_AXIS_Y)
+      return predict_along(tile.y / 2 + y, job.coarse_y,
+                           [&](int32_t n) { return known.at(z_at, y_at + n, i_at, 0); });
+    return predict_along(tile.z / 2 + z, job.coarse_z,
+                         [&](int32_t n) { return known.at(z_at + n, y_at, i_at, 0); });
+  }
+
+  /* The sum over points of a class at a point's neighbours before and after along the axes `over`.
+   * Where the box has none after it, the one before counts twice. */
+  __device__ __forceinline__ Unsigned sum_around(uint32_t point_class, uint32_t over, uint32_t z,
+                                                 uint32_t y, uint32_t i) const {
+    bool const has_z = z + 1 < z_counts.in_box, has_y = y + 1 < y_counts.in_box,
+               has_x = i + 1 < x_counts.in_tile;
+    Unsigned sum = 0;
+#pragma unroll
+    for (uint32_t after = 0; after < 8; after++) {
+      if (after & ~over) continue;
+      uint32_t const z_at = z + (after >> 2 && has_z), y_at = y + ((after >> 1 & 1) && has_y),
+                     i_at = i + ((after & 1) && has_x);
+      sum += point_class == 0 ? known.at((int32_t)z_at, (int32_t)y_at, (int32_t)i_at, 0)
+                              : row_of(point_class, z_at, y_at)[i_at];
+    }
+    return sum;
+  }
+
+  /* Two or three odd axes of a blended frame. */
+  __device__ __forceinline__ Unsigned blend(uint32_t m, uint32_t z, uint32_t y, uint32_t i) const {
+    Unsigned const none = sum_around(0, m, z, y, i);
+    Unsigned near = 0, edges = 0;
+#pragma unroll
+    for (uint32_t axis = 0; axis < 3; axis++) {
+      uint32_t const set = 1u << axis;
+      if (!(m & set)) continue;
+      near += sum_around(m ^ set, set, z, y, i);
+      if (m == SZG_AXES_ALL) edges += sum_around(set, m ^ set, z, y, i);
+    }
+    return m == SZG_AXES_ALL ? szg_blend_three(szg_half_of_three(0, 0, none), 0, near, edges)
+                             : szg_blend_two(szg_half_of_two(0, none), 0, near);
   }
 
   /* Two or three: values of the box. */
   __device__ __forceinline__ Unsigned predict_from_box(uint32_t m, uint32_t z, uint32_t y,
                                                        uint32_t i) const {
+    if (job.is_blended) return clamp<A>(job.is_clamped, blend(m, z, y, i));
     Neighbours const along_x(i, x_counts.in_tile), along_y(y, y_counts.in_box),
         along_z(z, z_counts.in_box);
     uint32_t const both =

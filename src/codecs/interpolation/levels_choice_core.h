@@ -95,6 +95,7 @@ SZG_HD szg_levels_way szg_way(const szg_probe_view *view, uint32_t number) {
   way.base_axes = (1u << axis_count) - 1;
   way.unit_table = 0;
   way.is_halved = axis_count == 1;
+  way.is_blended = way.is_quintic = false;
   way.is_linear = place >= szg_ranking_count(axis_count);
   szg_ranking(place % szg_ranking_count(axis_count), way.ranks);
   return way;

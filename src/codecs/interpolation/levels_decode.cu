@@ -11,13 +11,15 @@
  */
 #include "codecs/interpolation/levels_decode_step.cuh"
 #include "codecs/interpolation/levels_fused.h"
+#include "codecs/interpolation/levels_march_blended.cuh"
 #include "core/cuda_check.cuh"
 
 namespace szg {
 namespace {
 
 constexpr uint32_t kMostWarps = 16; /* of a block, of which a multiprocessor has one */
-constexpr uint32_t kStageWords = kDecodeSlots * kMarchPlaneWords;
+constexpr uint32_t kStageWords = decode_slots(1) * march_plane_words(1);
+static_assert(decode_slots(2) * march_plane_words(2) <= kStageWords, "slots of any reach fit");
 static_assert(kCodeWords >= kOverrunWords, "lanes may read behind the staged words");
 static_assert(kStageWords * 4 >= SZG_TOKENS_MOST_GROUPS * sizeof(uint64_t), "general form's place");
 
@@ -97,12 +99,12 @@ __device__ __noinline__ void decode_to_slot(const LevelsDecodeJob &job,
 
 /* Inner tiles that are wanted as a whole and have their codes in shared memory. The whole warp
  * calls all of these. */
-template <uint32_t kCodeBytes, bool kIsPlain, class Target>
+template <uint32_t kCodeBytes, LevelsForm kForm, class Target>
 __device__ __forceinline__ void restore_inner(const LevelsDecodeJob &job, const WarpTile &tile,
                                               uint32_t unit, LevelsWarpMemory *memory) {
   Target const target(job, tile);
-  DecodeStep<kCodeBytes, Target, true> step(target, memory->codes, unit);
-  FullMarch<kIsPlain, decltype(step)> march(job.level, tile, job.coarse, memory->stage, step);
+  DecodeStep<reach_of(kForm), kCodeBytes, Target, true> step(target, memory->codes, unit);
+  FullMarchOf<kForm, decltype(step)> march(job.level, tile, job.coarse, memory->stage, step);
   march.begin();
   march.run();
 }
@@ -110,21 +112,28 @@ __device__ __forceinline__ void restore_inner(const LevelsDecodeJob &job, const 
 /* Forms of their own take no registers from that one, and its instructions stay together. */
 
 /* Any tile that is wanted as a whole and has its codes in shared memory. */
-template <uint32_t kCodeBytes, bool kIsPlain, class Target>
+template <uint32_t kCodeBytes, LevelsForm kForm, class Target>
 __device__ __noinline__ void restore_edge(const LevelsDecodeJob &job, const WarpTile &tile,
                                           uint32_t unit, LevelsWarpMemory *memory) {
   EdgeTarget<Target, true> const target(job, tile);
-  DecodeStep<kCodeBytes, decltype(target), false> step(target, memory->codes, unit);
-  EdgeMarch<kIsPlain, decltype(step)>(job.level, tile, job.coarse, memory->stage, step).run(tile);
+  DecodeStep<reach_of(kForm), kCodeBytes, decltype(target), false> step(target, memory->codes,
+                                                                        unit);
+  EdgeMarchOf<kForm, decltype(step)> march(job.level, tile, job.coarse, memory->stage, step);
+  march.begin();
+  march.run();
 }
 /* Any tile. slot: NULL if the codes are in shared memory. */
-template <uint32_t kCodeBytes, class Target>
+template <uint32_t kCodeBytes, LevelsForm kForm, class Target>
 __device__ __noinline__ void restore_any(const LevelsDecodeJob &job, const WarpTile &tile,
                                          uint32_t unit, const int32_t *slot,
                                          LevelsWarpMemory *memory) {
   EdgeTarget<Target, false> const target(job, tile);
-  AnyDecodeStep<kCodeBytes, decltype(target)> step(target, memory->codes, slot, unit);
-  EdgeMarch<false, decltype(step)>(job.level, tile, job.coarse, memory->stage, step).run(tile);
+  AnyDecodeStep<reach_of(kForm), kCodeBytes, decltype(target)> step(target, memory->codes, slot,
+                                                                    unit);
+  constexpr LevelsForm kOwn = kForm == LevelsForm::kPlain ? LevelsForm::kAny : kForm;
+  EdgeMarchOf<kOwn, decltype(step)> march(job.level, tile, job.coarse, memory->stage, step);
+  march.begin();
+  march.run();
 }
 
 /* Codes of tile k of the order of work; returns the slot that they are in, NULL: they are in shared
@@ -147,17 +156,17 @@ __device__ __forceinline__ int32_t *decode_codes(const LevelsDecodeJob &job,
 }
 
 /* The tile that is noted, from its codes. The whole warp calls. */
-template <uint32_t kCodeBytes, bool kIsPlain, class Target>
+template <uint32_t kCodeBytes, LevelsForm kForm, class Target>
 __device__ __forceinline__ void restore_tile(const LevelsDecodeJob &job, uint32_t unit,
                                              const int32_t *slot, LevelsWarpMemory *memory) {
   const WarpLevel &level = job.level;
   const WarpTile &tile = memory->notes.tile;
   if (slot || !Target(job, tile).takes_all(tile))
-    restore_any<kCodeBytes, Target>(job, tile, unit, slot, memory);
+    restore_any<kCodeBytes, kForm, Target>(job, tile, unit, slot, memory);
   else if (level.is_full<kCodeBytes>(tile) && level.is_inner<kCodeBytes>(tile))
-    restore_inner<kCodeBytes, kIsPlain, Target>(job, tile, unit, memory);
+    restore_inner<kCodeBytes, kForm, Target>(job, tile, unit, memory);
   else
-    restore_edge<kCodeBytes, kIsPlain, Target>(job, tile, unit, memory);
+    restore_edge<kCodeBytes, kForm, Target>(job, tile, unit, memory);
 }
 
 /* ---- the kernel ---- */
@@ -173,7 +182,7 @@ __device__ void load_tables(const szg_tokens_opened_cuda &opened, szg_tokens_tab
 }
 
 /* A warp's first tile is that of its own number, and so is its slot. */
-template <uint32_t kCodeBytes, bool kIsPlain, class Target>
+template <uint32_t kCodeBytes, LevelsForm kForm, class Target>
 __global__ void __launch_bounds__(kMostWarps * 32, 1)
     levels_decode_kernel(const __grid_constant__ LevelsDecodeJob job) {
   extern __shared__ __align__(16) unsigned char block_memory[];
@@ -194,7 +203,7 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
     int32_t *const tile_slot =
         decode_codes<kCodeBytes>(job, memory->tables, k, asked, slot, own_of(warps));
     __syncwarp(); /* tile and next number are noted */
-    restore_tile<kCodeBytes, kIsPlain, Target>(job, unit, tile_slot, own_of(warps));
+    restore_tile<kCodeBytes, kForm, Target>(job, unit, tile_slot, own_of(warps));
     k = warp_count + own_of(warps)->notes.next;
     __syncwarp(); /* all lanes know it, and codes are no longer needed */
   }
@@ -212,9 +221,9 @@ szgpu_status warps_of_block(uint32_t *warps) {
 }
 static_assert(sizeof(LevelsDecodeMemory) <= SZG_LEAST_SHARED_BYTES, "a warp fits on any GPU");
 
-template <uint32_t kCodeBytes, bool kIsPlain, class Target>
+template <uint32_t kCodeBytes, LevelsForm kForm, class Target>
 szgpu_status launch(const LevelsDecodeJob &job, uint64_t slot_count, cudaStream_t stream) {
-  auto const kernel = levels_decode_kernel<kCodeBytes, kIsPlain, Target>;
+  auto const kernel = levels_decode_kernel<kCodeBytes, kForm, Target>;
   uint32_t warps = 0;
   int multiprocessors = 0;
   SZG_TRY(warps_of_block(&warps));
@@ -230,21 +239,24 @@ szgpu_status launch(const LevelsDecodeJob &job, uint64_t slot_count, cudaStream_
 }
 
 template <uint32_t kCodeBytes, class Target>
-szgpu_status launch_form(const LevelsDecodeJob &job, bool is_plain, uint64_t slot_count,
+szgpu_status launch_form(const LevelsDecodeJob &job, LevelsForm form, uint64_t slot_count,
                          cudaStream_t stream) {
-  return is_plain ? launch<kCodeBytes, true, Target>(job, slot_count, stream)
-                  : launch<kCodeBytes, false, Target>(job, slot_count, stream);
+  if (form == LevelsForm::kBlended)
+    return launch<kCodeBytes, LevelsForm::kBlended, Target>(job, slot_count, stream);
+  return form == LevelsForm::kPlain
+             ? launch<kCodeBytes, LevelsForm::kPlain, Target>(job, slot_count, stream)
+             : launch<kCodeBytes, LevelsForm::kAny, Target>(job, slot_count, stream);
 }
 
 template <class A>
-szgpu_status launch_values(const LevelsDecodeJob &job, bool is_plain, uint64_t slot_count,
+szgpu_status launch_values(const LevelsDecodeJob &job, LevelsForm form, uint64_t slot_count,
                            cudaStream_t stream) {
   size_t const pair_bytes = 2 * sizeof(typename A::Value);
   uint64_t const strides = job.level.box_stride | job.level.z_stride | job.level.y_stride;
   bool const is_paired =
       (uintptr_t)job.points % pair_bytes == 0 && (strides | job.first_value) % 2 == 0;
-  return is_paired ? launch_form<1, ValueTarget<A, true>>(job, is_plain, slot_count, stream)
-                   : launch_form<1, ValueTarget<A, false>>(job, is_plain, slot_count, stream);
+  return is_paired ? launch_form<1, ValueTarget<A, true>>(job, form, slot_count, stream)
+                   : launch_form<1, ValueTarget<A, false>>(job, form, slot_count, stream);
 }
 
 } // namespace
@@ -264,7 +276,7 @@ szgpu_status szg_levels_decode_cuda(const szg_levels_decode_job *job, szg_verdic
   if (tiles.first_tile >= tiles.end_tile) return SZGPU_OK;
   szg::LevelsJob const stage(*job->levels, job->stage, *job->lattice, &tiles);
   bool const is_last = job->stage == job->levels->level_count;
-  bool const is_plain = szg::WarpLevel::is_plain(*job->levels);
+  szg::LevelsForm const form = szg::WarpLevel::form_of(*job->levels);
   szg::LevelsDecodeJob const own = {szg::WarpLevel(stage, tiles.first_tile, tiles.end_tile),
                                     *job->input,
                                     *job->lattice,
@@ -276,9 +288,9 @@ szgpu_status szg_levels_decode_cuda(const szg_levels_decode_job *job, szg_verdic
                                     verdict};
   uint64_t const slots = job->slot_count;
   if (!is_last && stage.stage.spacing == 2)
-    return szg::launch_form<2, szg::GridTarget>(own, is_plain, slots, stream);
-  if (!is_last) return szg::launch_form<4, szg::GridTarget>(own, is_plain, slots, stream);
+    return szg::launch_form<2, szg::GridTarget>(own, form, slots, stream);
+  if (!is_last) return szg::launch_form<4, szg::GridTarget>(own, form, slots, stream);
   return job->lattice->dtype == SZGPU_F32
-             ? szg::launch_values<szg::LevelsF32>(own, is_plain, slots, stream)
-             : szg::launch_values<szg::LevelsF64>(own, is_plain, slots, stream);
+             ? szg::launch_values<szg::LevelsF32>(own, form, slots, stream)
+             : szg::launch_values<szg::LevelsF64>(own, form, slots, stream);
 }

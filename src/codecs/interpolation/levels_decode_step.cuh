@@ -11,7 +11,8 @@
 
 namespace szg {
 
-constexpr int kDecodeSlots = 4; /* three planes of the coarser grid are on their way */
+/* Three planes of the coarser grid are on their way, or two larger ones. */
+__host__ __device__ constexpr int decode_slots(uint32_t reach) { return reach == 1 ? 4 : 3; }
 
 struct LevelsDecodeJob {
   WarpLevel level;
@@ -149,11 +150,11 @@ struct EdgeTarget {
 /* ---- the march's steps ---- */
 
 /* Codes in shared memory. */
-template <uint32_t kBytes, class Target, bool kIsInner_>
+template <uint32_t kReach, uint32_t kBytes, class Target, bool kIsInner_>
 struct DecodeStep {
   static constexpr uint32_t kCodeBytes = kBytes;
-  static constexpr int kSlots = kDecodeSlots, kPairs = kTilePairs<kBytes>;
-  static constexpr uint32_t kSlotWords = kMarchPlaneWords;
+  static constexpr int kSlots = decode_slots(kReach), kPairs = kTilePairs<kBytes>;
+  static constexpr uint32_t kSlotWords = march_plane_words(kReach);
   static constexpr int kLateGroups = 0;
   static constexpr bool kPins = true, kIsInner = kIsInner_;
   /* Of the codes of a class in shared memory. */
@@ -207,12 +208,12 @@ struct DecodeStep {
 };
 
 /* Codes there or in a slot. Those of places that a tile has not may be anything. */
-template <uint32_t kBytes, class Target>
+template <uint32_t kReach, uint32_t kBytes, class Target>
 struct AnyDecodeStep {
   typedef typename CodeOf<kBytes>::Type Code;
   static constexpr uint32_t kCodeBytes = kBytes;
-  static constexpr int kSlots = kDecodeSlots, kPairs = kTilePairs<kBytes>;
-  static constexpr uint32_t kSlotWords = kMarchPlaneWords;
+  static constexpr int kSlots = decode_slots(kReach), kPairs = kTilePairs<kBytes>;
+  static constexpr uint32_t kSlotWords = march_plane_words(kReach);
   static constexpr int kLateGroups = 0;
   static constexpr bool kPins = false, kIsInner = false;
 

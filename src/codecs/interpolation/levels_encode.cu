@@ -17,6 +17,7 @@
 
 #include "codecs/interpolation/levels_encode_direct.cuh"
 #include "codecs/interpolation/levels_encode_edge.cuh"
+#include "codecs/interpolation/levels_march_blended.cuh"
 
 namespace szg {
 namespace {
@@ -24,11 +25,12 @@ namespace {
 constexpr uint32_t kTableWords = sizeof(LevelsEncodeTable) / 4;
 
 /* Shared memory of a warp: copies, later the tile's words; and codes. */
-template <uint32_t kBytes, class A>
+template <uint32_t kBytes, class A, LevelsForm kForm>
 struct LevelsEncodePolicy {
-  typedef FullEncodeStep<kBytes, A, false> Step;
-  typedef FullEncodeStep<kBytes, A, true> InnerStep;
-  typedef EdgeEncodeStep<kBytes, A> EdgeStep; /* of any tile */
+  static constexpr uint32_t kReach = reach_of(kForm);
+  typedef FullEncodeStep<kReach, kBytes, A, false> Step;
+  typedef FullEncodeStep<kReach, kBytes, A, true> InnerStep;
+  typedef EdgeEncodeStep<kReach, kBytes, A> EdgeStep; /* of any tile */
   /* Of a block, with 168 registers for each thread. 16 with 128 are slower: docs/notebook.md. */
   static constexpr uint32_t kMostWarps = 12;
   static constexpr uint32_t kStageWords = Step::kStageWords;
@@ -83,23 +85,25 @@ __device__ __forceinline__ LevelsExtents extents_of(const WarpTile &tile, bool i
 
 /* Codes of any tile to memory, or, if wide_codes is not NULL, there. On its own, so that it takes
  * no registers from the others. The whole warp calls. */
-template <bool kIsPlain, class Step, class A>
+template <LevelsForm kForm, class Step, class A>
 __device__ __noinline__ CodedTile code_edge(const LevelsEncodeJob<A> &job, const WarpTile &tile,
                                             uint32_t *staging, uint32_t *memory,
                                             uint4 *wide_codes) {
   Step step(job.coder, job.rule, tile, job.points_of(tile), memory, wide_codes);
-  EdgeMarch<kIsPlain, Step>(job.level, tile, job.coarse, staging, step).run(tile);
+  EdgeMarchOf<kForm, Step> march(job.level, tile, job.coarse, staging, step);
+  march.begin();
+  march.run();
   return step.result();
 }
 
 /* Codes of a full tile whose values all have lattice values; result() says if that is so. While the
  * first copies are on their way, calls meanwhile(). */
-template <bool kIsPlain, class Step, class A, class Meanwhile>
+template <LevelsForm kForm, class Step, class A, class Meanwhile>
 __device__ __forceinline__ CodedTile code_full(const LevelsEncodeJob<A> &job, const WarpTile &tile,
                                                uint32_t *staging, uint32_t *memory,
                                                Meanwhile meanwhile) {
   Step step(job.coder, job.points_of(tile), memory, job.copies_16);
-  FullMarch<kIsPlain, Step> march(job.level, tile, job.coarse, staging, step);
+  FullMarchOf<kForm, Step> march(job.level, tile, job.coarse, staging, step);
   march.begin();
   meanwhile();
   march.run();
@@ -143,13 +147,13 @@ __device__ __forceinline__ uint32_t *take_words(const LevelsEncodeJob<A> &job, u
 /* A tile whose codes or bits did not fit, by way of a slot in global memory; on its own, so that
  * registers of other tiles need not outlive the call. memory: all of the warp's. The whole warp
  * calls. */
-template <uint32_t kBytes, class A, bool kIsPlain>
+template <uint32_t kBytes, class A, LevelsForm kForm>
 __device__ __noinline__ void encode_slow(const LevelsEncodeJob<A> &job,
                                          const LevelsEncodeTable &table, const WarpTile &tile,
                                          uint32_t *memory, uint4 *slot) {
-  typedef LevelsEncodePolicy<kBytes, A> Policy;
+  typedef LevelsEncodePolicy<kBytes, A, kForm> Policy;
   uint32_t const tile_index = job.level.template index_of<kBytes>(tile);
-  code_edge<kIsPlain, typename Policy::EdgeStep>(job, tile, memory, memory, slot);
+  code_edge<kForm, typename Policy::EdgeStep>(job, tile, memory, memory, slot);
   __syncwarp(); /* all lanes see the codes */
   bool const is_full = job.level.template is_full<kBytes>(tile);
   encode_direct<4 / kBytes>(
@@ -171,10 +175,10 @@ __device__ __noinline__ void join_far(const LevelsEncodeJob<A> &job, uint32_t ti
 }
 
 /* Full tiles that are not inner, on their own, so that the others' instructions stay together. */
-template <bool kIsPlain, class Step, class A>
+template <LevelsForm kForm, class Step, class A>
 __device__ __noinline__ CodedTile code_outer(const LevelsEncodeJob<A> &job, const WarpTile &tile,
                                              uint32_t *staging, uint32_t *memory) {
-  return code_full<kIsPlain, Step>(job, tile, staging, memory, [] {});
+  return code_full<kForm, Step>(job, tile, staging, memory, [] {});
 }
 
 /* Notes tile k of the order of work. The whole warp calls. */
@@ -188,10 +192,10 @@ __device__ __forceinline__ void note_tile(const WarpLevel &level, uint32_t k, Wa
 
 /* Codes of the tile that is noted, in shared memory, if they fit there; notes the next tile, too.
  * staging, memory: the warp's shared memory. The whole warp calls. */
-template <uint32_t kBytes, class A, bool kIsPlain>
+template <uint32_t kBytes, class A, LevelsForm kForm>
 __device__ __forceinline__ CodedTile code_tile(const LevelsEncodeJob<A> &job, WarpNotes *notes,
                                                uint32_t *staging, uint32_t *memory) {
-  typedef LevelsEncodePolicy<kBytes, A> Policy;
+  typedef LevelsEncodePolicy<kBytes, A, kForm> Policy;
   const WarpTile &tile = notes->tile;
   CodedTile coded = {false, false, false};
   bool const is_full = job.level.template is_full<kBytes>(tile);
@@ -201,17 +205,17 @@ __device__ __forceinline__ CodedTile code_tile(const LevelsEncodeJob<A> &job, Wa
     if (threadIdx.x % 32 == 0) notes->next = asked;
   };
   if (is_full && job.takes_inner && job.level.template is_inner<kBytes>(tile)) {
-    coded = code_full<kIsPlain, typename Policy::InnerStep>(job, tile, staging, memory, note_next);
+    coded = code_full<kForm, typename Policy::InnerStep>(job, tile, staging, memory, note_next);
   } else {
     note_next();
-    if (is_full) coded = code_outer<kIsPlain, typename Policy::Step>(job, tile, staging, memory);
+    if (is_full) coded = code_outer<kForm, typename Policy::Step>(job, tile, staging, memory);
   }
   if (coded.is_sound) return coded;
-  return code_edge<kIsPlain, typename Policy::EdgeStep>(job, tile, staging, memory, nullptr);
+  return code_edge<kForm, typename Policy::EdgeStep>(job, tile, staging, memory, nullptr);
 }
 
 /* Encodes a tile from its codes, if they and its bits fit. The whole warp calls. */
-template <uint32_t kBytes, class A>
+template <uint32_t kBytes, class A, LevelsForm kForm>
 __device__ __forceinline__ bool encode_tile(const LevelsEncodeJob<A> &job,
                                             const LevelsEncodeTable &table, const WarpTile &tile,
                                             const CodedTile &coded, uint32_t *staging,
@@ -229,7 +233,7 @@ __device__ __forceinline__ bool encode_tile(const LevelsEncodeJob<A> &job,
     if (__any_sync(kAllLanes, !own.fits)) return false;
     WordsLayout const layout(own.bit_count, team);
     word_count = layout.word_count;
-    if (word_count > LevelsEncodePolicy<kBytes, A>::kStageWords) {
+    if (word_count > LevelsEncodePolicy<kBytes, A, kForm>::kStageWords) {
       join_far(job, tile_index, own, team);
       __syncwarp(); /* memory is free */
       return true;
@@ -244,11 +248,11 @@ __device__ __forceinline__ bool encode_tile(const LevelsEncodeJob<A> &job,
   return true;
 }
 
-template <uint32_t kBytes, class A, bool kIsPlain>
-__global__ void __launch_bounds__(LevelsEncodePolicy<kBytes, A>::kMostWarps * 32, 1)
+template <uint32_t kBytes, class A, LevelsForm kForm>
+__global__ void __launch_bounds__(LevelsEncodePolicy<kBytes, A, kForm>::kMostWarps * 32, 1)
     levels_encode_kernel(const __grid_constant__ LevelsEncodeJob<A> job) {
   extern __shared__ __align__(1024) uint32_t levels_memory[];
-  typedef LevelsEncodePolicy<kBytes, A> Policy;
+  typedef LevelsEncodePolicy<kBytes, A, kForm> Policy;
   uint32_t const warp = threadIdx.x / 32, warps = blockDim.x / 32;
   LevelsEncodeTable *const table = (LevelsEncodeTable *)levels_memory;
   make_levels_table(*job.book, table);
@@ -262,10 +266,10 @@ __global__ void __launch_bounds__(LevelsEncodePolicy<kBytes, A>::kMostWarps * 32
 #pragma unroll 1
   for (uint32_t k = blockIdx.x + gridDim.x * warp; k < job.tile_count;) {
     note_tile<kBytes>(job.level, k, &own_of(notes)->tile);
-    CodedTile const coded = code_tile<kBytes, A, kIsPlain>(job, own_of(notes), staging, memory);
+    CodedTile const coded = code_tile<kBytes, A, kForm>(job, own_of(notes), staging, memory);
     __syncwarp(); /* codes are there, and the next tile is noted */
-    if (!encode_tile<kBytes, A>(job, *table, own_of(notes)->tile, coded, staging, memory))
-      encode_slow<kBytes, A, kIsPlain>(job, *table, own_of(notes)->tile, staging, slot);
+    if (!encode_tile<kBytes, A, kForm>(job, *table, own_of(notes)->tile, coded, staging, memory))
+      encode_slow<kBytes, A, kForm>(job, *table, own_of(notes)->tile, staging, slot);
     k = gridDim.x * warps + own_of(notes)->next;
     __syncwarp(); /* all lanes know it */
   }
@@ -273,9 +277,9 @@ __global__ void __launch_bounds__(LevelsEncodePolicy<kBytes, A>::kMostWarps * 32
 
 /* ---- launchers ---- */
 
-template <uint32_t kBytes, class A, bool kIsPlain>
+template <uint32_t kBytes, class A, LevelsForm kForm>
 szgpu_status launch(const LevelsEncodeJob<A> &job, cudaStream_t stream) {
-  typedef LevelsEncodePolicy<kBytes, A> Policy;
+  typedef LevelsEncodePolicy<kBytes, A, kForm> Policy;
   int shared_bytes, multiprocessors;
   SZG_TRY(szg_most_shared_bytes(&shared_bytes));
   SZG_TRY(szg_multiprocessor_count(&multiprocessors));
@@ -285,7 +289,7 @@ szgpu_status launch(const LevelsEncodeJob<A> &job, cudaStream_t stream) {
   uint32_t blocks = tile_count < (uint32_t)multiprocessors ? tile_count : (uint32_t)multiprocessors;
   if (blocks > most_blocks) blocks = most_blocks;
   size_t const bytes = 4 * (size_t)(Policy::kBlockWords + warps * Policy::kWarpWords);
-  auto const kernel = levels_encode_kernel<kBytes, A, kIsPlain>;
+  auto const kernel = levels_encode_kernel<kBytes, A, kForm>;
   SZG_TRY_CUDA(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   kernel<<<blocks, 32 * warps, bytes, stream>>>(job);
@@ -295,8 +299,10 @@ szgpu_status launch(const LevelsEncodeJob<A> &job, cudaStream_t stream) {
 template <uint32_t kBytes, class A>
 szgpu_status launch_for(const szg_levels &levels, const LevelsEncodeJob<A> &job,
                         cudaStream_t stream) {
-  return WarpLevel::is_plain(levels) ? launch<kBytes, A, true>(job, stream)
-                                     : launch<kBytes, A, false>(job, stream);
+  LevelsForm const form = WarpLevel::form_of(levels);
+  if (form == LevelsForm::kBlended) return launch<kBytes, A, LevelsForm::kBlended>(job, stream);
+  return form == LevelsForm::kPlain ? launch<kBytes, A, LevelsForm::kPlain>(job, stream)
+                                    : launch<kBytes, A, LevelsForm::kAny>(job, stream);
 }
 
 /* Rows of the field begin at multiples of 16 bytes, and end there, so that whole pieces of them may

@@ -15,7 +15,7 @@ namespace szg {
 /* A step for levels_march_edge.cuh. Codes have kBytes in shared memory, or 4 bytes in global
  * memory. A plane of the field comes from its place in shared memory, behind the slots, into
  * registers by four rows; then the next one of its kind is on its way there. */
-template <uint32_t kBytes, class A>
+template <uint32_t kReach, uint32_t kBytes, class A>
 struct EdgeEncodeStep {
   typedef typename A::Value Value;
   static constexpr uint32_t kCodeBytes = kBytes;
@@ -23,7 +23,7 @@ struct EdgeEncodeStep {
   static constexpr uint32_t kRows = 8, kRowBytes = 64 * sizeof(Value);
   static constexpr uint32_t kPlaneWords = kRows * kRowBytes / 4;
   static constexpr int kSlots = 2, kLateGroups = 1;
-  static constexpr uint32_t kSlotWords = kMarchPlaneWords;
+  static constexpr uint32_t kSlotWords = march_plane_words(kReach);
   static constexpr uint32_t kStageWords = kSlots * kSlotWords + 2 * kPlaneWords;
   static constexpr bool kPins = true, kIsInner = false;
 

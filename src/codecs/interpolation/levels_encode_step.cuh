@@ -189,7 +189,7 @@ struct CodedTile {
  * since single values take more instructions than the memory pipe has room for.
  * kIsInner_: as in the march; then rows come in pieces of 16 bytes, but for single values, and the
  * field has no fill value. */
-template <uint32_t kBytes, class A, bool kIsInner_>
+template <uint32_t kReach, uint32_t kBytes, class A, bool kIsInner_>
 struct FullEncodeStep {
   typedef typename A::Value Value;
   static constexpr uint32_t kCodeBytes = kBytes;
@@ -199,7 +199,7 @@ struct FullEncodeStep {
   static constexpr uint32_t kRows = 8, kRowBytes = 64 * kSpread * sizeof(Value);
   static constexpr uint32_t kPlaneBytes = kRows * kRowBytes, kPieceBytes = 32 * 16;
   static constexpr int kSlots = 2, kLateGroups = 1;
-  static constexpr uint32_t kSlotWords = kMarchPlaneWords;
+  static constexpr uint32_t kSlotWords = march_plane_words(kReach);
   static constexpr uint32_t kStageWords = kSlots * kSlotWords + 2 * kPlaneBytes / 4;
   static constexpr bool kPins = true;
 

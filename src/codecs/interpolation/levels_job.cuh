@@ -68,7 +68,7 @@ struct LevelsGrid {
   uint64_t value_count;                  /* of the frame */
   UnitRule unit;
   uint32_t axis_count, base_axes;
-  bool is_halved, is_linear, is_clamped, has_levels;
+  bool is_halved, is_linear, is_blended, is_quintic, is_clamped, has_levels;
   bool has_virtual; /* points */
   uint8_t used[8];  /* axes used, by those that have both neighbours, if any has */
 
@@ -83,6 +83,8 @@ struct LevelsGrid {
         base_axes(levels.base_axes),
         is_halved(levels.is_halved),
         is_linear(levels.is_linear),
+        is_blended(levels.is_blended),
+        is_quintic(levels.is_quintic),
         is_clamped(stage_index < levels.level_count),
         has_levels(levels.level_count > 0),
         has_virtual(levels.fold != 0) {

@@ -1,7 +1,8 @@
 /* levels_march.cuh - a warp predicts a tile of a level plane by plane: tiles that are full.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * For tiles of which WarpLevel::is_full is true; levels_march_edge.cuh has the others. Step i
+ * For tiles of which WarpLevel::is_full is true; levels_march_edge.cuh has the others, and
+ * levels_march_blended.cuh those of blended frames. Step i
  * settles the points of even plane i of the tile, and of the odd plane between even planes i - 2
  * and i - 1, whose stencils reach from plane i - 3 to plane i. What they need of earlier planes
  * stays in registers, as sums. The coarser grid comes by copies that run some steps ahead.
@@ -15,7 +16,7 @@
  * in 18 columns: 5 of class 0, 5 of class 1 (odd x), 4 of class 2 (odd y), 4 of class 3.
  *
  * A Step says what happens to points. Classes are numbered from 1 as in format.md; pair: of planes.
- *   kCodeBytes, kSlots, kSlotWords    slots of shared memory for copies, a power of 2 of them
+ *   kCodeBytes, kSlots, kSlotWords    slots of shared memory for copies
  *   kLateGroups                       groups of copies that may be on their way as a step begins
  *   kPins                             keep weights in registers, which takes fewer instructions
  *   lane                              threadIdx.x % 32
@@ -39,20 +40,23 @@
 
 namespace szg {
 
-/* Of the coarser grid, a step needs rows y - 1 to y + 5 and points x - 4 to x + 35. */
-constexpr uint32_t kMarchRows = 7, kMarchRow = 40, kMarchLead = 4;
-constexpr uint32_t kMarchPlaneWords = kMarchRows * kMarchRow;
+/* Of the coarser grid, a step needs rows y - reach to y + 4 + reach, and points x - 4 to x + 35.
+ * The reach is szg_levels_reach. */
+constexpr uint32_t kMarchRow = 40, kMarchLead = 4;
+__host__ __device__ constexpr uint32_t march_rows(uint32_t reach) { return 5 + 2 * reach; }
+__host__ __device__ constexpr uint32_t march_plane_words(uint32_t reach) {
+  return march_rows(reach) * kMarchRow;
+}
 
-/* kIsPlain: WarpLevel::is_plain. */
-template <bool kIsPlain, class Step>
-struct FullMarch {
-  static constexpr uint32_t kCodeBytes = Step::kCodeBytes;
+/* The coarser grid around a tile, which comes to shared memory plane by plane. */
+template <uint32_t kReach, class Step>
+struct MarchCopies {
+  static constexpr uint32_t kCodeBytes = Step::kCodeBytes, kRows = march_rows(kReach);
   static constexpr bool kIsInner = Step::kIsInner;
   static constexpr int kPairs = kTilePairs<kCodeBytes>;
-  static constexpr int kColumns = 18, kOddX = 5, kOddY = 10, kOddXY = 14;
   /* Lanes copy pieces of 16 bytes, three rows at once. In inner tiles rows lie at one distance. */
   static constexpr uint32_t kRowPieces = kMarchRow / 4, kPieceRows = 32 / kRowPieces;
-  static constexpr uint32_t kPieces = (kMarchRows + kPieceRows - 1) / kPieceRows;
+  static constexpr uint32_t kPieces = (kRows + kPieceRows - 1) / kPieceRows;
 
   const WarpLevel &level;
   Step &step;
@@ -61,9 +65,99 @@ struct FullMarch {
   uint32_t coarse_plane_bytes, coarse_row;
   bool is_first_z, is_first_y;
   uint32_t planes_left, rows_left; /* of the coarser grid, from the tile's first on */
+  uint32_t lane;
   const uint32_t *pieces[kIsInner ? 1 : kPieces]; /* of this lane, in the tile's first plane */
 
-  uint32_t lane;
+  __device__ __forceinline__ MarchCopies(const WarpLevel &level_, const WarpTile &tile,
+                                         const uint32_t *grid, uint32_t *stage_memory, Step &step_)
+      : level(level_),
+        step(step_),
+        stage(stage_memory),
+        coarse(grid + level.first_coarse(tile)),
+        coarse_plane_bytes(4 * (uint32_t)level.coarse_plane()),
+        coarse_row(level.coarse_row),
+        is_first_z(!kIsInner && tile.z == 0),
+        is_first_y(!kIsInner && tile.y == 0),
+        planes_left(level.coarse_z - tile.z / 2),
+        rows_left(level.coarse_y - tile.y / 2),
+        lane(step_.lane) {
+    if (Step::kPins) {
+      uint32_t address = shared_address(stage);
+      asm volatile("" : "+r"(address));
+      stage = shared_at<uint32_t>(address);
+    }
+    set_pieces(tile.y / 2, tile.x / 2);
+  }
+
+  /* Of pieces outside the grid nothing counts, so that the nearest ones inside do.
+   * y, x: the tile's first point in the coarser grid. */
+  __device__ __forceinline__ void set_pieces(uint32_t y, uint32_t x) {
+#pragma unroll
+    for (uint32_t k = 0; k < (kIsInner ? 1 : kPieces); k++) {
+      int32_t const row_at = (int32_t)(y + kPieceRows * k + lane / kRowPieces) - (int32_t)kReach;
+      int32_t const at = (int32_t)(x + 4 * (lane % kRowPieces) - kMarchLead);
+      int32_t const row_there = min(max(row_at, 0), (int32_t)level.coarse_y - 1) - (int32_t)y;
+      int32_t const there = min(max(at, 0), (int32_t)coarse_row - 4) - (int32_t)x;
+      pieces[k] = coarse + (row_there * (int32_t)coarse_row + there);
+      if (Step::kPins) asm volatile("" : "+l"(pieces[k]));
+    }
+  }
+
+  __device__ __forceinline__ uint32_t *slot(int i) const {
+    return stage + (uint32_t)i % (uint32_t)Step::kSlots * Step::kSlotWords;
+  }
+
+  __device__ __forceinline__ void copy(int i) {
+    uint32_t *const words = slot(i);
+    bool const has_plane = i <= kPairs + 1 && (kIsInner || (uint32_t)i < planes_left);
+    const uint32_t *piece = step_by(pieces[0], (uint32_t)i, coarse_plane_bytes);
+#pragma unroll
+    for (uint32_t k = 0; k < kPieces; k++) {
+      uint32_t const rows = min(kPieceRows, kRows - kPieceRows * k);
+      if (k > 0 && !kIsInner) piece = step_by(pieces[k], (uint32_t)i, coarse_plane_bytes);
+      copy_16_ahead_if(has_plane && lane < rows * kRowPieces,
+                       words + kPieceRows * kMarchRow * k + 4 * lane, piece);
+      if (kIsInner) piece = step_by(piece, kPieceRows, 4 * level.coarse_row);
+    }
+    step.copy(i, words + march_plane_words(kReach));
+    end_copies();
+  }
+
+  /* The first copies. The whole warp calls. Shared memory may hold anything before. */
+  __device__ __forceinline__ void begin() {
+    for (int i = 0; i < Step::kSlots - 1; i++) copy(i);
+    step.start(stage);
+  }
+  /* Steps 0 to last_step, each with the words of its plane, by run(i, words). The whole warp calls.
+   * Shared memory may hold anything afterwards. */
+  template <class Run>
+  __device__ __forceinline__ void run_steps(int last_step, Run run) {
+#pragma unroll 1
+    for (int i = 0; i <= last_step; i++) {
+      uint32_t *const words = slot(i);
+      await_copies<Step::kSlots - 2 + Step::kLateGroups>();
+      __syncwarp(); /* what all lanes have copied is there, and the slot before is free */
+      copy(i + Step::kSlots - 1);
+      step.begin(i, words + march_plane_words(kReach));
+      run(i, words);
+      if (step.gives_up()) i = last_step; /* a second way out of the loop would cost more */
+    }
+    await_copies<0>();
+    __syncwarp(); /* nobody needs the stage any more */
+  }
+};
+
+/* kIsPlain: LevelsForm::kPlain. */
+template <bool kIsPlain, class Step>
+struct FullMarch : MarchCopies<1, Step> {
+  typedef MarchCopies<1, Step> Copies;
+  using Copies::is_first_z, Copies::is_first_y, Copies::planes_left, Copies::rows_left,
+      Copies::lane;
+  using Copies::kCodeBytes, Copies::kIsInner, Copies::kPairs;
+  using Copies::level, Copies::step, Copies::coarse, Copies::coarse_plane_bytes, Copies::coarse_row;
+  static constexpr int kColumns = 18, kOddX = 5, kOddY = 10, kOddXY = 14;
+  static constexpr int kRows = march_rows(1);
+
   StencilWeights single_x, box_x; /* along x */
   StencilWeights middle, at_end;  /* along y and z; at_end: at the beginning, from there inwards */
   szg_pair_rounding pair;
@@ -80,45 +174,14 @@ struct FullMarch {
   __device__ __forceinline__ FullMarch(const WarpLevel &level_, const WarpTile &tile,
                                        const uint32_t *grid, uint32_t *stage_memory, Step &step_,
                                        uint32_t even_points = kWarpTileX / 2)
-      : level(level_),
-        step(step_),
-        stage(stage_memory),
-        coarse(grid + level.first_coarse(tile)),
-        coarse_plane_bytes(4 * (uint32_t)level.coarse_plane()),
-        coarse_row(level.coarse_row),
-        is_first_z(!kIsInner && tile.z == 0),
-        is_first_y(!kIsInner && tile.y == 0),
-        planes_left(level.coarse_z - tile.z / 2),
-        rows_left(level.coarse_y - tile.y / 2),
-        lane(step_.lane),
+      : Copies(level_, tile, grid, stage_memory, step_),
         pair(szg_pair_rounding_of(2)),
         triple(szg_triple_rounding_of(3)),
         xz_rounding(pair),
         yz_rounding(pair) {
-    uint32_t const x = tile.x / 2;
-    if (Step::kPins) {
-      uint32_t address = shared_address(stage);
-      asm volatile("" : "+r"(address));
-      stage = shared_at<uint32_t>(address);
-    }
-    set_pieces(tile.y / 2, x);
-    set_weights(x, even_points);
+    set_weights(tile.x / 2, even_points);
 #pragma unroll
     for (int j = 0; j < kColumns; j++) last[j] = last_two[j] = last_three[j] = 0;
-  }
-
-  /* Of pieces outside the grid nothing counts, so that the nearest ones inside do.
-   * y, x: the tile's first point in the coarser grid. */
-  __device__ __forceinline__ void set_pieces(uint32_t y, uint32_t x) {
-#pragma unroll
-    for (uint32_t k = 0; k < (kIsInner ? 1 : kPieces); k++) {
-      int32_t const row_at = (int32_t)(y + kPieceRows * k + lane / kRowPieces) - 1;
-      int32_t const at = (int32_t)(x + 4 * (lane % kRowPieces) - kMarchLead);
-      int32_t const row_there = min(max(row_at, 0), (int32_t)level.coarse_y - 1) - (int32_t)y;
-      int32_t const there = min(max(at, 0), (int32_t)coarse_row - 4) - (int32_t)x;
-      pieces[k] = coarse + (row_there * (int32_t)coarse_row + there);
-      if (Step::kPins) asm volatile("" : "+l"(pieces[k]));
-    }
   }
 
   /* x: the tile's first point in the coarser grid. */
@@ -151,28 +214,6 @@ struct FullMarch {
                    : "+r"(box_x.w[0]), "+r"(box_x.w[1]), "+r"(box_x.w[2]), "+r"(box_x.w[3]),
                      "+r"(pair.half), "+r"(pair.shift), "+r"(triple.half), "+r"(triple.factor),
                      "+r"(triple.after));
-  }
-
-  /* ---- memory ---- */
-
-  __device__ __forceinline__ uint32_t *slot(int i) const {
-    return stage + (uint32_t)(i & (Step::kSlots - 1)) * Step::kSlotWords;
-  }
-
-  __device__ __forceinline__ void copy(int i) {
-    uint32_t *const words = slot(i);
-    bool const has_plane = i <= kPairs + 1 && (kIsInner || (uint32_t)i < planes_left);
-    const uint32_t *piece = step_by(pieces[0], (uint32_t)i, coarse_plane_bytes);
-#pragma unroll
-    for (uint32_t k = 0; k < kPieces; k++) {
-      uint32_t const rows = min(kPieceRows, kMarchRows - kPieceRows * k);
-      if (k > 0 && !kIsInner) piece = step_by(pieces[k], (uint32_t)i, coarse_plane_bytes);
-      copy_16_ahead_if(has_plane && lane < rows * kRowPieces,
-                       words + kPieceRows * kMarchRow * k + 4 * lane, piece);
-      if (kIsInner) piece = step_by(piece, kPieceRows, 4 * level.coarse_row);
-    }
-    step.copy(i, words + kMarchPlaneWords);
-    end_copies();
   }
 
   /* ---- ends ---- */
@@ -298,9 +339,9 @@ struct FullMarch {
   __device__ __forceinline__ void settle_even_as(const Form &form, int i, bool is_coded,
                                                  const uint32_t *words, uint32_t *now) {
     const uint32_t *const known = words + kMarchLead + lane;
-    uint32_t rows[kMarchRows];
+    uint32_t rows[kRows];
 #pragma unroll
-    for (int j = 0; j < (int)kMarchRows; j++) rows[j] = known[j * kMarchRow];
+    for (int j = 0; j < kRows; j++) rows[j] = known[j * kMarchRow];
     form.set_ghost_rows(rows);
     step.load_rows(false, false);
 #pragma unroll
@@ -434,13 +475,7 @@ struct FullMarch {
   /* All steps. planes: even ones of the tile. */
   template <class Form>
   __device__ __forceinline__ void run_as(const Form &form, int planes, int last_step) {
-#pragma unroll 1
-    for (int i = 0; i <= last_step; i++) {
-      uint32_t *const words = slot(i);
-      await_copies<Step::kSlots - 2 + Step::kLateGroups>();
-      __syncwarp(); /* what all lanes have copied is there, and the slot before is free */
-      copy(i + Step::kSlots - 1);
-      step.begin(i, words + kMarchPlaneWords);
+    Copies::run_steps(last_step, [&](int i, const uint32_t *words) {
       uint32_t now[kColumns], along_z[kColumns];
       bool const is_behind = i >= planes && form.is_last_z();
       bool const is_last = is_behind && i > planes;
@@ -459,17 +494,10 @@ struct FullMarch {
         settle_odd_as<true>(form, i - 2, along_z);
       else if (i >= 2)
         settle_odd_as<false>(form, i - 2, along_z);
-      if (step.gives_up()) i = last_step; /* a second way out of the loop would cost more */
-    }
-    await_copies<0>();
-    __syncwarp(); /* nobody needs the stage any more */
+    });
   }
 
-  /* The whole warp calls both. Shared memory may hold anything before, and does after. */
-  __device__ __forceinline__ void begin() {
-    for (int i = 0; i < Step::kSlots - 1; i++) copy(i);
-    step.start(stage);
-  }
+  /* After begin. The whole warp calls. */
   __device__ __forceinline__ void run() {
     if (!is_first_z) {
       const uint32_t *const before = coarse - coarse_plane_bytes / 4 + lane;

@@ -25,13 +25,15 @@ struct EdgeMarch : FullMarch<kIsPlain, Step> {
 
   bool has_x;                  /* this lane's odd points have a next neighbour along x */
   int even_planes, odd_planes; /* of the tile */
+  uint32_t tile_x;             /* its first point in the coarser grid */
 
   __device__ __forceinline__ EdgeMarch(const WarpLevel &level_, const WarpTile &tile,
                                        const uint32_t *grid, uint32_t *stage_memory, Step &step_)
       : Full(level_, tile, grid, stage_memory, step_, (tile.x_extent + 1) / 2),
         has_x(2 * lane + 2 < tile.x_extent),
         even_planes((int)(tile.z_extent + 1) / 2),
-        odd_planes((int)tile.z_extent / 2) {}
+        odd_planes((int)tile.z_extent / 2),
+        tile_x(tile.x / 2) {}
 
   /* ---- ends ---- */
 
@@ -111,8 +113,8 @@ struct EdgeMarch : FullMarch<kIsPlain, Step> {
   /* ---- planes ---- */
 
   /* The coarser grid's plane before the tile's first. */
-  __device__ __forceinline__ void load_plane_before(const WarpTile &tile) {
-    uint32_t const x = tile.x / 2, point = min(x + lane, Full::coarse_row - 1) - x;
+  __device__ __forceinline__ void load_plane_before() {
+    uint32_t const x = tile_x, point = min(x + lane, Full::coarse_row - 1) - x;
     const uint32_t *const before = Full::coarse - Full::coarse_plane_bytes / 4 + point;
 #pragma unroll
     for (int j = 0; j < 5; j++) {
@@ -122,10 +124,9 @@ struct EdgeMarch : FullMarch<kIsPlain, Step> {
     }
   }
 
-  /* The whole warp calls. Shared memory may hold anything before, and does after. */
-  __device__ __forceinline__ void run(const WarpTile &tile) {
-    Full::begin();
-    if (!is_first_z) load_plane_before(tile);
+  /* After begin. The whole warp calls. */
+  __device__ __forceinline__ void run() {
+    if (!is_first_z) load_plane_before();
     Full::run_as(*this, even_planes, odd_planes > 0 ? odd_planes + 1 : 0);
   }
 };

@@ -10,9 +10,17 @@
 #include "core/dispatch.h"
 
 /* Rows around a run, by distance: REACH points before and after a run along x. */
-enum { REACH = 12, ROW_POINTS = SZG_PROBE_RUN + 2 * REACH, DISTANCES = 6 };
-static const uint8_t distances[DISTANCES] = {1, 2, 3, 4, 6, 12};
-static const uint8_t scales[DISTANCES] = {0, 1, 0, 2, 1, 2}; /* that need them */
+enum {
+  REACH = 20,
+  ROW_POINTS = SZG_PROBE_RUN + 2 * REACH,
+  DISTANCES = 9,
+  FIRST_PASS_DISTANCES = 6,
+  MOST_NEAR = 1 << (SZG_PROBE_SCALES - 1)
+};
+static const uint8_t distances[DISTANCES] = {1, 2, 3, 4, 6, 12, 5, 10, 20};
+static const uint8_t scales[DISTANCES] = {0, 1, 0, 2, 1, 2, 0, 1, 2}; /* that need them */
+static const uint8_t near_entries[SZG_PROBE_SCALES] = {0, 1, 3}, far_entries[] = {2, 4, 5},
+                     outer_entries[] = {6, 7, 8};
 
 typedef struct probe_job {
   const szg_probe_source *source;
@@ -35,9 +43,17 @@ typedef struct entry_counts {
 } entry_counts;
 typedef struct way_counts {
   class_counts scales[SZG_PROBE_SCALES][SZG_PROBE_SETS];
+  class_counts disturbed[SZG_PROBE_SCALES][SZG_PROBE_SETS];
+  class_counts blended[SZG_PROBE_SCALES][SZG_PROBE_SETS];
   class_counts noisy[SZG_PROBE_TABLES][SZG_PROBE_SETS];
   class_counts differences[SZG_PROBE_SETS];
 } way_counts;
+
+/* Classes of one scale in the second pass. */
+typedef struct way_classes {
+  uint8_t own[SZG_PROBE_SETS][SZG_PROBE_RUN];
+  uint8_t disturbed[SZG_PROBE_SETS][SZG_PROBE_RUN], blended[SZG_PROBE_SETS][SZG_PROBE_RUN];
+} way_classes;
 
 /* Takes the sets in turn, so that equal classes do not wait for each other. */
 static void count_sets(uint32_t set_count, uint32_t width, uint8_t (*classes)[SZG_PROBE_RUN],
@@ -217,8 +233,11 @@ static uint32_t find_way(entry_counts *counts, const szg_probe_view *view) {
 
 static void find_costs(way_counts *counts, szg_probe_found *found) {
   for (uint32_t i = 0; i < SZG_PROBE_SETS; i++) {
-    for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++)
+    for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++) {
       found->scales[scale][i] = entropy_of(counts->scales[scale][i]);
+      found->disturbed[scale][i] = entropy_of(counts->disturbed[scale][i]);
+      found->blended[scale][i] = entropy_of(counts->blended[scale][i]);
+    }
     for (uint32_t table = 0; table < SZG_PROBE_TABLES; table++)
       found->noisy[table][i] = entropy_of(counts->noisy[table][i]);
     szg_probe_sums const sums = sum_classes(counts->differences[i]);

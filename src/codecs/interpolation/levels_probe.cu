@@ -37,12 +37,16 @@ constexpr uint32_t kFirstTable = SZG_PROBE_SCALES;
 constexpr uint32_t kDifferences = kFirstTable + SZG_PROBE_TABLES;
 constexpr uint32_t kPieces = kDifferences + 1;
 static_assert(kPieces == SZG_PROBE_PIECES, "the host waits for as many");
+/* Counts of a piece: its own, then, of scales, those of disturbed points, and by blended
+ * stencils. */
+constexpr uint32_t kDisturbed = SZG_PROBE_SETS, kBlended = 2 * SZG_PROBE_SETS;
+constexpr uint32_t kCosts = 3 * SZG_PROBE_SETS;
 
 /* Of a view, all zero before. */
 struct ViewCounts {
   uint32_t slice_tickets[kSlices], piece_tickets[kPieces];
   szg_probe_counts entries[kSlices][SZG_PROBE_ENTRIES];
-  szg_probe_counts ways[kPieces][SZG_PROBE_SETS];
+  szg_probe_counts ways[kPieces][kCosts];
 };
 struct ProbeCounts {
   uint32_t score_ticket;
@@ -110,6 +114,57 @@ __device__ __forceinline__ bool find_point(const Points<A> &points, const szg_pr
     is_inside = is_inside && taps.has[1] && taps.has[2];
   }
   return is_inside;
+}
+
+/* The points around it at one scale, loaded likewise. point: from find_point, with all near
+ * neighbours. */
+template <uint32_t kAxes, class A>
+__device__ __forceinline__ Patch<typename A::Point> find_patch(
+    const Points<A> &points, const szg_probe_view &view, const szg_probe_run &run, uint32_t x,
+    uint32_t scale, const Sampled<typename A::Point> &point) {
+  constexpr uint32_t kPlanes = kAxes == 3 ? 3 : 1;
+  typename A::Value values[kPlanes][3][3], outer[kAxes][2];
+  bool has_outer[kAxes][2];
+  Patch<typename A::Point> patch;
+  uint64_t const near = (uint64_t)1 << scale, at = run.at[0] + x;
+  bool const exists[3] = {at >= near, true, at + near < view.extents[0]};
+#pragma unroll
+  for (uint32_t k = 0; k < 9 * kPlanes; k++) {
+    uint32_t const z_at = kPlanes == 3 ? k / 9 : 1, y_at = k / 3 % 3, x_at = k % 3;
+    uint64_t const offset = (z_at - (uint64_t)1) * near * view.strides[2] +
+                            (y_at - (uint64_t)1) * near * view.strides[1] +
+                            (x_at - (uint64_t)1) * near; /* wraps */
+    values[k / 9][y_at][x_at] =
+        points.values[exists[x_at] ? run.index + x + offset : run.index + x];
+  }
+#pragma unroll
+  for (uint32_t axis = 0; axis < kAxes; axis++) {
+    uint64_t const own = run.at[axis] + (axis == 0 ? x : 0), distance = 5 * near;
+    has_outer[axis][0] = own >= distance;
+    has_outer[axis][1] = own + distance < view.extents[axis];
+    uint64_t const offset = distance * view.strides[axis], index = run.index + x;
+    outer[axis][0] = points.values[has_outer[axis][0] ? index - offset : index];
+    outer[axis][1] = points.values[has_outer[axis][1] ? index + offset : index];
+  }
+#pragma unroll
+  for (uint32_t axis = 0; axis < kAxes; axis++) {
+    bool const has_first = points.take(has_outer[axis][0], outer[axis][0], &patch.outer[axis][0]);
+    bool const has_last = points.take(has_outer[axis][1], outer[axis][1], &patch.outer[axis][1]);
+    patch.has_outer[axis] = has_first && has_last;
+  }
+#pragma unroll
+  for (uint32_t k = 0; k < 9 * kPlanes; k++) {
+    constexpr uint32_t kOrder[3] = {1, 0, 2}; /* those that stand for others come first */
+    uint32_t const z_at = kPlanes == 3 ? kOrder[k / 9] : 1, y_at = kOrder[k / 3 % 3],
+                   x_at = kOrder[k % 3], plane = kPlanes == 3 ? z_at : 0;
+    typename A::Point own;
+    bool const has = points.take(exists[x_at], values[plane][y_at][x_at], &own);
+    patch.at[z_at][y_at][x_at] = has         ? own
+                                 : z_at != 1 ? patch.at[1][y_at][x_at]
+                                 : y_at != 1 ? patch.at[1][1][x_at]
+                                             : point.value;
+  }
+  return patch;
 }
 
 /* The point and those before it along each set of axes, loaded likewise. False: one is missing. */
@@ -201,28 +256,40 @@ struct SecondPass {
   szg_probe_answer *answer; /* in the host's memory */
 };
 
-/* The last block: writes the costs of a piece, entropies and floors by warps of their own. */
+/* Where a cost of a piece goes. Those of differences are entropies, then floors. */
+__device__ inline uint64_t *place_of(szg_probe_found *found, uint32_t piece, uint32_t cost) {
+  uint32_t const i = cost % SZG_PROBE_SETS, kind = cost / SZG_PROBE_SETS;
+  if (piece == kDifferences)
+    return kind == 0 ? &found->differences[i].entropy : &found->differences[i].floor;
+  if (piece >= kFirstTable) return &found->noisy[piece - kFirstTable][i];
+  return kind == 0   ? &found->scales[piece][i]
+         : kind == 1 ? &found->disturbed[piece][i]
+                     : &found->blended[piece][i];
+}
+/* One of the costs, for the first lane of the warp that calls. */
+__device__ inline uint64_t cost_of(const szg_probe_counts *counts, uint32_t piece, uint32_t cost) {
+  bool const is_differences = piece == kDifferences,
+             is_floor = is_differences && cost >= kDisturbed;
+  const uint32_t *const own = counts[is_differences ? cost % SZG_PROBE_SETS : cost];
+  uint32_t const zero_count = is_differences ? __ldcg(&own[SZG_PROBE_ZERO]) : 0;
+  szg_probe_sums const sums = sums_of(own);
+  if (threadIdx.x % 32 != 0 || sums.total == 0) return 0;
+  if (is_floor) return szg_probe_floor_of(&sums, zero_count);
+  uint64_t const entropy = szg_probe_entropy_of(&sums, count_log(sums.total));
+  if (!is_differences) return entropy;
+  return szg_raised_cost(entropy, SZG_LEAST_DIFFERENCE, sums.total, zero_count);
+}
+
+/* The last block: writes the costs of a piece, each by a warp. */
 __device__ void finish_ways(const SecondPass &pass, uint32_t piece, uint32_t way_number) {
-  static_assert(ProbePolicy::kWarps >= 2 * SZG_PROBE_SETS, "a warp has one cost of a set");
-  uint32_t const warp = threadIdx.x / 32, i = warp % SZG_PROBE_SETS;
-  bool const is_floor = warp >= SZG_PROBE_SETS;
   szg_probe_found *const found =
       blockIdx.z == 0 ? &pass.answer->probes.plain : &pass.answer->probes.folded;
-  if (warp < (piece == kDifferences ? 2 : 1) * SZG_PROBE_SETS) {
-    const uint32_t *const counts = pass.counts->ways[piece][i];
-    uint32_t const zero_count = piece == kDifferences ? __ldcg(&counts[SZG_PROBE_ZERO]) : 0;
-    szg_probe_sums const sums = sums_of(counts);
-    if (threadIdx.x % 32 == 0) {
-      uint64_t cost = sums.total == 0 ? 0
-                      : is_floor      ? szg_probe_floor_of(&sums, zero_count)
-                                      : szg_probe_entropy_of(&sums, count_log(sums.total));
-      if (piece == kDifferences && !is_floor && sums.total > 0)
-        cost = szg_raised_cost(cost, SZG_LEAST_DIFFERENCE, sums.total, zero_count);
-      *(piece < kFirstTable    ? &found->scales[piece][i]
-        : piece < kDifferences ? &found->noisy[piece - kFirstTable][i]
-        : is_floor             ? &found->differences[i].floor
-                               : &found->differences[i].entropy) = cost;
-    }
+  uint32_t const count = piece < kFirstTable    ? kCosts
+                         : piece < kDifferences ? SZG_PROBE_SETS
+                                                : 2 * SZG_PROBE_SETS;
+  for (uint32_t i = threadIdx.x / 32; i < count; i += ProbePolicy::kWarps) {
+    uint64_t const cost = cost_of(pass.counts->ways[piece], piece, i);
+    if (threadIdx.x % 32 == 0) *place_of(found, piece, i) = cost;
   }
   if (piece == 0 && threadIdx.x == 0) {
     found->way_number = way_number;
@@ -235,8 +302,8 @@ __device__ void finish_ways(const SecondPass &pass, uint32_t piece, uint32_t way
 template <uint32_t kAxes, class A>
 __device__ void cost_way(const Points<A> &points, szg_probe_view view, uint32_t fine_bits,
                          const SecondPass &pass) {
-  constexpr uint32_t kCounts = SZG_PROBE_SETS * SZG_PROBE_CLASSES;
-  __shared__ szg_probe_counts own[SZG_PROBE_SETS];
+  constexpr uint32_t kCounts = kCosts * SZG_PROBE_CLASSES;
+  __shared__ szg_probe_counts own[kCosts];
   uint32_t const piece = blockIdx.y, lane = threadIdx.x % 32;
   bool const is_noisy = piece >= kFirstTable;
   uint32_t const scale = is_noisy ? 0 : piece;
@@ -253,10 +320,15 @@ __device__ void cost_way(const Points<A> &points, szg_probe_view view, uint32_t 
     uint64_t const entropy = threadIdx.x < kEntropies ? (&pass.costs->of[0][0][0])[threadIdx.x] : 0;
     Sampled<typename A::Point> point;
     bool const is_inside = find_point<kAxes>(points, view, run, lane, scale, &point);
+    Patch<typename A::Point> patch;
+    bool const has_patch = kAxes > 1 && is_inside && !is_noisy;
+    if constexpr (kAxes > 1)
+      if (has_patch) patch = find_patch<kAxes>(points, view, run, lane, scale, point);
     way_number = find_way(view, entropy);
+    szg_levels_way const way = szg_way(&view, way_number);
     if (is_inside)
-      count_way<kAxes>(view.is_line, szg_way(&view, way_number), fine_bits, scale, noise_unit,
-                       &point, own);
+      count_way<kAxes>(view.is_line, way, fine_bits, scale, noise_unit, &point,
+                       has_patch ? &patch : nullptr, own, own + kDisturbed, own + kBlended);
   }
   add_counts(own[0], kCounts, pass.counts->ways[piece][0]);
   if (is_last_of(gridDim.x, &pass.counts->piece_tickets[piece]))

@@ -36,6 +36,15 @@ struct Sampled {
   Taps<Point> taps[3];
 };
 
+/* The points around it, before, at and after along z, y and x. Those that are not there, or have no
+ * lattice value, are those without the offset along the last axis. */
+template <class Point>
+struct Patch {
+  Point at[3][3][3];
+  Point outer[3][2]; /* 5 spacings before and after, along x, y, z */
+  bool has_outer[3]; /* both */
+};
+
 /* ---- predictions ---- */
 
 /* Sixteen times the prediction along one axis. Both near neighbours exist. */
@@ -49,16 +58,68 @@ __device__ __forceinline__ Point stencil_of(const Taps<Point> &taps, bool is_lin
   return (Point)(taps.has[3] ? szg_sum_end(b, c, d) : szg_sum_end(c, b, a));
 }
 
-/* The code of a point predicted along the axes `used` with these sums of their stencils. */
+/* How far a point is off its prediction along the axes `used` with these sums of their stencils. */
 template <class Point>
-__device__ __forceinline__ Point code_of(Point point, const Point *sums, uint32_t used,
-                                         uint32_t unit_bits) {
+__device__ __forceinline__ Point error_of(Point point, const Point *sums, uint32_t used) {
   Point sum = 0;
 #pragma unroll
   for (uint32_t axis = 0; axis < 3; axis++)
     if (used >> axis & 1) sum += sums[axis];
-  Point const prediction = szg_predict_sampled(szg_probe_axes_in(used), sum);
-  return (point - prediction + ((Point)1 << unit_bits >> 1)) >> unit_bits;
+  return point - szg_predict_sampled(szg_probe_axes_in(used), sum);
+}
+template <class Point>
+__device__ __forceinline__ Point code_of_error(Point error, uint32_t unit_bits) {
+  return (error + ((Point)1 << unit_bits >> 1)) >> unit_bits;
+}
+template <class Point>
+__device__ __forceinline__ Point code_of(Point point, const Point *sums, uint32_t used,
+                                         uint32_t unit_bits) {
+  return code_of_error(error_of(point, sums, used), unit_bits);
+}
+
+/* The sum over the points before and after along the axes `over`. */
+template <class Point>
+__device__ __forceinline__ typename std::make_unsigned<Point>::type sum_around(
+    const Patch<Point> &patch, uint32_t over) {
+  typename std::make_unsigned<Point>::type sum = 0;
+#pragma unroll
+  for (uint32_t after = 0; after < 8; after++) {
+    if (after & ~over) continue;
+    auto const place = [&](uint32_t axis) {
+      return over >> axis & 1 ? 2 * (after >> axis & 1) : 1;
+    };
+    sum += (typename std::make_unsigned<Point>::type)patch.at[place(2)][place(1)][place(0)];
+  }
+  return sum;
+}
+/* The prediction of blended frames for a point that is odd along several axes. */
+template <class Point>
+__device__ __forceinline__ Point blend(const Patch<Point> &patch, uint32_t odd) {
+  typedef typename std::make_unsigned<Point>::type Unsigned;
+  Unsigned const none = sum_around(patch, odd);
+  Unsigned near = 0, edges = 0;
+#pragma unroll
+  for (uint32_t axis = 0; axis < 3; axis++) {
+    if (!(odd >> axis & 1)) continue;
+    near += sum_around(patch, 1u << axis);
+    edges += sum_around(patch, odd ^ 1u << axis);
+  }
+  return (Point)(odd == SZG_AXES_ALL
+                     ? szg_blend_three(szg_half_of_three(0, 0, none), 0, near, edges)
+                     : szg_blend_two(szg_half_of_two(0, none), 0, near));
+}
+
+/* The prediction along one axis by a quintic stencil. */
+template <class Point>
+__device__ __forceinline__ Point quintic(const Sampled<Point> &point, const Patch<Point> &patch,
+                                         uint32_t axis) {
+  typedef typename std::make_unsigned<Point>::type Unsigned;
+  const Taps<Point> &taps = point.taps[axis];
+  if (!taps.has[0] || !taps.has[3] || !patch.has_outer[axis])
+    return szg_predict_sampled(1, stencil_of(taps, false));
+  return (Point)szg_predict_quintic(
+      szg_sum_quintic((Unsigned)patch.outer[axis][0], (Unsigned)taps.at[0], (Unsigned)taps.at[1],
+                      (Unsigned)taps.at[2], (Unsigned)taps.at[3], (Unsigned)patch.outer[axis][1]));
 }
 
 /* Leaves the neighbours that a point of a class with several axes is predicted from. */
@@ -129,28 +190,54 @@ __device__ __forceinline__ void count_entries(bool is_line, uint32_t fine_bits, 
   }
 }
 
-/* Second pass, one scale: codes of this way by class of point. counts: [SZG_PROBE_SETS].
- * noise_unit: 0, or neighbours are rounded to it, as if they were restored. */
+/* Second pass, one scale: codes of this way by class of point. own: [SZG_PROBE_SETS]. noise_unit:
+ * 0, or neighbours are rounded to it, as if they were restored. patch: not NULL if codes of the
+ * disturbed point are counted in disturbed, and those by blended and quintic stencils in
+ * blended. */
 template <uint32_t kAxes, class Point>
 __device__ __forceinline__ void count_way(bool is_line, const szg_levels_way &way,
                                           uint32_t fine_bits, uint32_t scale, uint32_t noise_unit,
-                                          Sampled<Point> *point, szg_probe_counts *counts) {
-  Point alone[3] = {0, 0, 0}, in_tile[3] = {0, 0, 0};
+                                          Sampled<Point> *point, const Patch<Point> *patch,
+                                          szg_probe_counts *own, szg_probe_counts *disturbed,
+                                          szg_probe_counts *blended) {
+  Point alone[3] = {0, 0, 0}, in_tile[3] = {0, 0, 0}, quintics[3] = {0, 0, 0};
   double const inverse = 1.0 / (double)noise_unit;
+  uint32_t residues = 0, coordinates = 0;
 #pragma unroll
   for (uint32_t axis = 0; axis < kAxes; axis++) {
+    coordinates += point->at[axis];
     if (axis >= way.axis_count) continue;
     if (noise_unit > 0) round_taps(noise_unit, inverse, &point->taps[axis]);
     alone[axis] = stencil_of(point->taps[axis], way.is_linear);
+    residues += szg_probe_residue((uint32_t)error_of(point->value, alone, 1u << axis), fine_bits);
+    if (patch) quintics[axis] = quintic(*point, *patch, axis);
     keep_in_tile(way.axis_count, axis, scale, point->at[axis], &point->taps[axis]);
     in_tile[axis] = stencil_of(point->taps[axis], way.is_linear);
   }
+  auto const disturb = [&](uint32_t gain) {
+    return (Point)szg_probe_disturbance(residues, way.axis_count, gain, coordinates);
+  };
 #pragma unroll 1
   for (uint32_t set = 1; set < 1u << kAxes; set++) {
     if (set >= 1u << way.axis_count || !szg_probe_fits(is_line, set, point->at[0], scale)) continue;
-    bool const is_alone = szg_probe_axes_in(set) == 1;
-    uint32_t const used = szg_ranked_axes(set, way.ranks);
-    count_code(code_of(point->value, is_alone ? alone : in_tile, used, fine_bits), counts[set - 1]);
+    uint32_t const odd_count = szg_probe_axes_in(set), used = szg_ranked_axes(set, way.ranks);
+    Point const error = error_of(point->value, odd_count == 1 ? alone : in_tile, used);
+    count_code(code_of_error(error, fine_bits), own[set - 1]);
+    if (!patch || way.axis_count == 1) continue;
+    uint32_t const gain = szg_gain_of_mean(way.is_linear, szg_probe_axes_in(used));
+    count_code(code_of_error(error + disturb(gain), fine_bits), disturbed[set - 1]);
+  }
+  if (!patch || way.axis_count == 1) return;
+#pragma unroll
+  for (uint32_t set = 1; set < 1u << kAxes; set++) {
+    if (set >= 1u << way.axis_count || !szg_probe_fits(is_line, set, point->at[0], scale)) continue;
+    uint32_t const odd_count = szg_probe_axes_in(set);
+    Point const predicted = odd_count == 1 ? quintics[set >> 1] : blend(*patch, set);
+    Point const error = point->value - predicted +
+                        disturb(odd_count == 1   ? SZG_GAIN_QUINTIC
+                                : odd_count == 2 ? SZG_GAIN_BLEND_TWO
+                                                 : SZG_GAIN_BLEND_THREE);
+    count_code(code_of_error(error, fine_bits), blended[set - 1]);
   }
 }
 

@@ -28,6 +28,9 @@ typedef struct szg_probe_found {
   uint32_t way_number; /* the best way to interpolate by the first pass, see szg_way */
   uint64_t scales[SZG_PROBE_SCALES][SZG_PROBE_SETS]; /* entropies of this way's classes */
   uint64_t noisy[SZG_PROBE_TABLES][SZG_PROBE_SETS];  /* at the finest scale */
+  /* Of points that are disturbed: the same, and by blended and quintic stencils. */
+  uint64_t disturbed[SZG_PROBE_SCALES][SZG_PROBE_SETS];
+  uint64_t blended[SZG_PROBE_SCALES][SZG_PROBE_SETS];
   szg_probe_cost differences[SZG_PROBE_SETS];
 } szg_probe_found;
 

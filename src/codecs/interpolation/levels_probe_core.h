@@ -140,6 +140,39 @@ SZG_HD uint32_t szg_probe_entry(uint32_t axis_count, uint32_t set, uint32_t used
   return is_apart ? (1u << axis_count) - 1 + (used >> 1) : used - 1;
 }
 
+/* ---- restored neighbours ---- */
+
+/* Neighbours are restored with errors, of which each stencil makes more or less. Where the point's
+ * own predictions along single axes err by less than half a unit, so do those of its neighbours,
+ * whose codes are then 0 and whose errors stay. So the point is disturbed by the mean of what its
+ * own errors leave behind multiples of the unit, times a gain of the stencil: the root of the sum
+ * of the squares of its weights, in 256ths. */
+enum {
+  SZG_GAIN_LINEAR = 181,
+  SZG_GAIN_CUBIC = 205,
+  SZG_GAIN_QUINTIC = 215,
+  SZG_GAIN_BLEND_TWO = 286,
+  SZG_GAIN_BLEND_THREE = 394
+};
+/* The mean of stencils along so many axes. */
+SZG_HD_INLINE uint32_t szg_gain_of_mean(bool is_linear, uint32_t axis_count) {
+  if (axis_count == 1) return is_linear ? SZG_GAIN_LINEAR : SZG_GAIN_CUBIC;
+  if (axis_count == 2) return is_linear ? 128 : 145;
+  return is_linear ? 105 : 118;
+}
+/* What an error leaves behind a multiple of 2^unit_bits; low_bits: of the error. */
+SZG_HD_INLINE uint32_t szg_probe_residue(uint32_t low_bits, uint32_t unit_bits) {
+  uint32_t const half = 1u << unit_bits >> 1, rest = (low_bits + half) & ((1u << unit_bits) - 1);
+  return rest < half ? half - rest : rest - half;
+}
+/* sum: of the residues along axis_count axes, 2 or 3; place: the sum of the coordinates. */
+SZG_HD_INLINE int32_t szg_probe_disturbance(uint32_t sum, uint32_t axis_count, uint32_t gain,
+                                            uint32_t place) {
+  uint32_t const share = axis_count == 2 ? 128 : 85; /* of 256 */
+  int32_t const size = (int32_t)(sum * gain * share >> 16);
+  return place * 0x9E3779B1u >> 31 ? -size : size;
+}
+
 /* ---- units ---- */
 
 /* Units of the levels, in parts of 256 of the finest one's: what a coarse point costs more, those
@@ -171,7 +204,7 @@ typedef struct szg_levels_way {
   uint32_t axis_count, level_count;
   uint64_t fold;
   uint32_t base_axes, unit_table;
-  bool is_halved, is_linear;
+  bool is_halved, is_linear, is_blended, is_quintic;
   uint8_t ranks[3];
 } szg_levels_way;
 

@@ -43,6 +43,7 @@ struct SampleJob {
   uint32_t sample_count; /* of all stages */
   szg_tokens_tally *tallies;
   uint8_t *scratch;
+  uint32_t box_bytes; /* of shared memory, before the scratch if that is there too */
 };
 static_assert(sizeof(SampleJob) <= 4096, "what a launch takes on every device");
 
@@ -210,14 +211,13 @@ __global__ void __launch_bounds__(LevelsPolicy::kThreads, SamplePolicy<A>::kBloc
   typedef SampleScratch<typename A::Unsigned> Scratch;
   extern __shared__ __align__(16) unsigned char memory[];
   __shared__ SampleBlock block;
-  constexpr uint32_t kOwnScratch = kHasSharedScratch<A> ? sizeof(Scratch) : 0;
   auto *const scratch =
-      (Scratch *)(kHasSharedScratch<A> ? memory
+      (Scratch *)(kHasSharedScratch<A> ? memory + job.box_bytes
                                        : job.scratch + blockIdx.x * SZG_LEVELS_SAMPLE_BYTES);
   for (uint32_t n = blockIdx.x; n < job.sample_count; n += gridDim.x) {
     uint32_t const stage_index = find_sample(job, n, &block);
     const SampleStage &stage = job.stages[stage_index];
-    count_sample<A>(stage, job.lattice, values, scratch, memory + kOwnScratch, &block);
+    count_sample<A>(stage, job.lattice, values, scratch, memory, &block);
     __syncthreads(); /* all groups are counted */
     count_live(stage.tiles.group_count, &block.counts);
     __syncthreads(); /* sums are complete */
@@ -228,13 +228,21 @@ __global__ void __launch_bounds__(LevelsPolicy::kThreads, SamplePolicy<A>::kBloc
 
 /* ---- launcher ---- */
 
-/* Dynamic shared memory. */
 template <class A>
-size_t sample_bytes(const SampleJob &job, uint32_t stage_count) {
-  size_t most = sizeof(BaseShared<typename A::Unsigned>);
+uint32_t most_box_bytes(const SampleJob &job, uint32_t stage_count) {
+  uint32_t most = sizeof(BaseShared<typename A::Unsigned>);
   for (uint32_t i = 1; i < stage_count; i++)
-    if ((size_t)box_bytes<A>(job.stages[i].rows) > most) most = box_bytes<A>(job.stages[i].rows);
-  return most + (kHasSharedScratch<A> ? sizeof(SampleScratch<typename A::Unsigned>) : 0);
+    if ((uint32_t)box_bytes<A>(job.stages[i].rows) > most)
+      most = (uint32_t)box_bytes<A>(job.stages[i].rows);
+  return (most + 15) / 16 * 16;
+}
+/* Of the scratch, as many rows as a frame needs. */
+template <class A>
+size_t scratch_bytes_of(bool is_quintic) {
+  typedef SampleScratch<typename A::Unsigned> Scratch;
+  constexpr uint32_t kUsualRows = 11 * 7;
+  uint32_t const rows = is_quintic ? kKnownRows : kUsualRows;
+  return offsetof(Scratch, known) + rows * sizeof(Scratch::known[0]);
 }
 template <class A>
 constexpr size_t kMostSampleBytes =
@@ -244,16 +252,18 @@ static_assert(kMostSampleBytes<LevelsF64Wide> + sizeof(SampleBlock) <= SZG_LEAST
 static_assert(sizeof(BaseShared<uint64_t>) <= kMostBoxBytes<LevelsF64Wide>, "");
 
 template <class A>
-szgpu_status sample(const SampleJob &job, uint32_t stage_count, const void *values,
+szgpu_status sample(SampleJob &job, uint32_t stage_count, const void *values,
                     uint64_t scratch_bytes, cudaStream_t stream) {
   uint32_t blocks = job.sample_count;
   if (!kHasSharedScratch<A> && blocks > scratch_bytes / SZG_LEVELS_SAMPLE_BYTES)
     blocks = (uint32_t)(scratch_bytes / SZG_LEVELS_SAMPLE_BYTES);
   auto const kernel = levels_sample_kernel<A>;
+  job.box_bytes = most_box_bytes<A>(job, stage_count);
+  size_t bytes = job.box_bytes;
+  if (kHasSharedScratch<A>) bytes += scratch_bytes_of<A>(job.stages[0].job.is_quintic);
   SZG_TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     (int)kMostSampleBytes<A>));
-  kernel<<<blocks, LevelsPolicy::kThreads, sample_bytes<A>(job, stage_count), stream>>>(
-      job, (const typename A::Value *)values);
+  kernel<<<blocks, LevelsPolicy::kThreads, bytes, stream>>>(job, (const typename A::Value *)values);
   return szg_launched();
 }
 

@@ -13,8 +13,8 @@
 SZG_C_BEGIN
 
 /* Memory that blocks need if the frame is wide: for each block one of these pieces, as many as
- * there are. A tile's codes take more, so memory of codes will do. */
-enum { SZG_LEVELS_SAMPLE_BYTES = 32768 };
+ * there are. */
+enum { SZG_LEVELS_SAMPLE_BYTES = 49152 };
 
 /* values: the frame's. tiles: [stages], host memory. tallies: [stages], overwritten. scratch: at
  * least one piece, aligned to 16; not used unless the frame is wide. Nothing waits for the

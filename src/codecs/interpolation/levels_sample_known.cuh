@@ -11,7 +11,7 @@
 namespace szg {
 
 constexpr uint32_t kKnownRows = SZG_LEVELS_KNOWN_ROWS;
-constexpr uint32_t kKnownPoints = SZG_LEVELS_ROW + 3; /* one before the row, two after it */
+constexpr uint32_t kKnownPoints = SZG_LEVELS_ROW + 5; /* up to two before the row, three after */
 constexpr uint32_t kKnownWords = (kKnownPoints + 31) / 32;
 constexpr uint32_t kWarpCodes = kGroupPlaces;
 constexpr uint32_t kLastRows = 8 * 4; /* of the last class, in a tile of several axes */
@@ -25,7 +25,6 @@ constexpr typename A::Unsigned kNoPoint = (typename A::Unsigned)1
  * in the scratch. */
 template <class Unsigned>
 struct SampleScratch {
-  Unsigned known[kKnownRows][kKnownPoints];
   union {
     uint64_t first_values[kKnownRows];     /* of rows: where point 0 is, or would be */
     uint32_t has[kKnownRows][kKnownWords]; /* bit i: the value of point i has a lattice value */
@@ -35,6 +34,7 @@ struct SampleScratch {
     Unsigned last[kLastRows][SZG_LEVELS_ROW];         /* as in a box, of the last class */
     Unsigned codes[LevelsPolicy::kWarps][kWarpCodes]; /* of a group, in other tiles */
   };
+  Unsigned known[kKnownRows][kKnownPoints]; /* last, since most frames do not need all rows */
 };
 
 /* A value, if it is there. */
@@ -44,7 +44,7 @@ __device__ __forceinline__ typename A::Value value_or_none(bool is_there,
   return is_there ? __ldg(at) : (typename A::Value)__int_as_float(0x7fc00000);
 }
 
-/* Rows of 35 points, from one before the tile's first on; in 1-D, the tile is one row of 32 after
+/* Rows of 32 points, with as many around them as stencils need; in 1-D, the tile is one row after
  * the other. */
 template <class A>
 struct KnownSample {
@@ -55,6 +55,7 @@ struct KnownSample {
   const szg_levels_tile &tile;
   SampleScratch<Unsigned> *const scratch;
   AxisCounts const z, y;
+  uint32_t const reach;
   int32_t const before_z, before_y; /* rows before the tile's first */
   uint32_t const plane_rows, row_count;
 
@@ -66,17 +67,19 @@ struct KnownSample {
         scratch(scratch_),
         z(tile_.z, tile_.z_extent, job_.stage.z_extent),
         y(tile_.y, tile_.y_extent, job_.stage.y_extent),
-        before_z(job_.axis_count == 3),
-        before_y(job_.axis_count >= 2),
+        reach(szg_levels_reach(job_.is_quintic)),
+        before_z(job_.axis_count == 3 ? (int32_t)reach : 0),
+        before_y(job_.axis_count >= 2 ? (int32_t)reach : 0),
         plane_rows(job_.axis_count == 1 ? job_.stage.tile_x / (2 * SZG_LEVELS_ROW)
-                                        : level_rows(job_.stage) + 3),
-        row_count(plane_rows * (job_.axis_count == 3 ? level_planes(job_.stage) + 3 : 1)) {}
+                                        : level_rows(job_.stage) + 1 + 2 * reach),
+        row_count(plane_rows *
+                  (job_.axis_count == 3 ? level_planes(job_.stage) + 1 + 2 * reach : 1)) {}
 
   /* As in KnownGrid. */
   __device__ __forceinline__ Unsigned at(int32_t z_at, int32_t y_at, int32_t i, int32_t n) const {
     uint32_t const row =
         (uint32_t)(z_at + before_z) * plane_rows + (uint32_t)(y_at + before_y + i / SZG_LEVELS_ROW);
-    return scratch->known[row][i % SZG_LEVELS_ROW + n + 1];
+    return scratch->known[row][i % SZG_LEVELS_ROW + n + (int32_t)reach];
   }
 
   /* Finds where rows are. The whole block calls, and synchronizes before it goes on. */
@@ -85,11 +88,12 @@ struct KnownSample {
     uint32_t const row = threadIdx.x;
     if (row >= row_count) return;
     Row const found = row_of(row);
-    uint64_t const there = job.coarse_x - (found.first_point + 1); /* from point 1 on */
+    uint64_t const there =
+        job.coarse_x - (found.first_point + reach); /* from the tile's first on */
     scratch->first_values[row] = found.first_value + 2 * found.first_point * job.x_stride;
-    scratch->first_points[row] = found.first_point + 1 == 0 ? 1 : 0;
+    scratch->first_points[row] = found.first_point + reach == 0 ? (uint8_t)reach : 0;
     scratch->end_points[row] =
-        found.is_needed ? (uint8_t)(1 + szg_lesser_u64(there, kKnownPoints - 1)) : 0;
+        found.is_needed ? (uint8_t)(reach + szg_lesser_u64(there, SZG_LEVELS_ROW + 1 + reach)) : 0;
   }
 
   /* Estimates the points. The whole block calls. */
@@ -117,14 +121,14 @@ struct KnownSample {
   struct Row {
     bool is_needed;
     uint64_t first_value; /* of the grid's first point of the row, if it is in the grid */
-    uint64_t first_point; /* along x; may be the one before the first */
+    uint64_t first_point; /* along x; may be before the first */
   };
 
   __device__ __forceinline__ Row row_of(uint32_t row) const {
     Row found;
     if (job.axis_count == 1) {
       found.is_needed = row * 2 * SZG_LEVELS_ROW < tile.x_extent;
-      found.first_point = tile.x / 2 + row * SZG_LEVELS_ROW - 1;
+      found.first_point = tile.x / 2 + row * SZG_LEVELS_ROW - reach;
       found.first_value = tile.box * job.box_stride;
     } else {
       int32_t const z_at = (int32_t)(row / plane_rows) - before_z;
@@ -134,9 +138,9 @@ struct KnownSample {
       bool const is_beside_z = z_at < 0 || z_at >= (int32_t)z.in_box;
       bool const is_beside_y = y_at < 0 || y_at >= (int32_t)y.in_box;
       found.is_needed = grid_z < job.coarse_z && grid_y < job.coarse_y &&
-                        z_at < (int32_t)z.odd + 2 && y_at < (int32_t)y.odd + 2 &&
+                        z_at <= (int32_t)(z.odd + reach) && y_at <= (int32_t)(y.odd + reach) &&
                         !(is_beside_z && is_beside_y);
-      found.first_point = tile.x / 2 - 1;
+      found.first_point = tile.x / 2 - reach;
       found.first_value =
           tile.box * job.box_stride + 2 * (grid_z * job.z_stride + grid_y * job.y_stride);
     }

@@ -36,6 +36,21 @@ __device__ __forceinline__ Unsigned sum_single(bool is_linear, const Neighbours 
   return at.has_left ? szg_sum_beyond(w(0), w(-1)) : szg_sum_one(w(0));
 }
 
+/* The sum of six, of three points or more, of which the next neighbour is one. */
+template <class Unsigned, class Values>
+__device__ __forceinline__ Unsigned sum_quintic(uint64_t index, uint64_t count, Values w) {
+  Unsigned points[6]; /* from two before on */
+  points[2] = w(0), points[3] = w(1);
+  bool const has_before = index >= 1, has_after = index + 2 < count;
+  if (has_before) points[1] = w(-1);
+  if (has_after) points[4] = w(2);
+  if (!has_before) points[1] = szg_ghost(points[4], points[3], points[2]);
+  if (!has_after) points[4] = szg_ghost(points[1], points[2], points[3]);
+  points[0] = index >= 2 ? w(-2) : szg_ghost(points[3], points[2], points[1]);
+  points[5] = index + 3 < count ? w(3) : szg_ghost(points[2], points[3], points[4]);
+  return szg_sum_quintic(points[0], points[1], points[2], points[3], points[4], points[5]);
+}
+
 /* Of the even points one before, at, one after and two after an odd point's left neighbour: what a
  * sum makes of a 1 at each. Those that are not there have the weight 0. */
 struct StencilWeights {

@@ -49,6 +49,23 @@ SZG_HD uint32_t szg_ranked_axes(uint32_t set, const uint8_t *ranks) {
  *
  *   szg_predict(axis_count, sum), szg_predict_sampled(axis_count, sum)
  *   szg_clamp_prediction(limit, prediction)
+ *
+ * Quintic frames take six points for one odd axis, three on each side. Those beyond an end of the
+ * grid are ghosts, szg_ghost of the three next to them, if the axis has three or more. Sums are in
+ * 256ths.
+ *
+ *   szg_sum_quintic(a, b, c, d, e, f), szg_predict_quintic(sum)
+ *
+ * Blended frames predict a point with several odd axes from all points around it, as Coons patches
+ * do (S. A. Coons, Surfaces for Computer-Aided Design of Space Forms, 1967). What the points before
+ * it, or those after it, along one of the axes contribute is a half. Arguments are points or sums
+ * of points, by the number of the axes along which these are odd: one less than the point itself,
+ * two less, or three, which leaves none.
+ *
+ *   szg_half_of_two(one, none)                   of 1 and 2 points
+ *   szg_blend_two(before, after, one)            of halves, and 2 points in the middle
+ *   szg_half_of_three(two, one, none)            of 1, 4 and 4 points
+ *   szg_blend_three(before, after, two, one)     of halves, and 4 and 4 points in the middle
  */
 #define SZG_RULE(type, name, bits) SZG_HD_INLINE type SZG_OF_WIDTH(szg_##name, bits)
 #define SZG_STENCILS(bits, POINT, UPOINT)                                                    \
@@ -78,6 +95,24 @@ SZG_HD uint32_t szg_ranked_axes(uint32_t set, const uint8_t *ranks) {
     if (axis_count == 3) return (sum + 24) / 48;                                             \
     return (POINT)SZG_OF_WIDTH(szg_predict, bits)(axis_count, (UPOINT)sum);                  \
   }                                                                                          \
+  SZG_RULE(UPOINT, sum_quintic, bits)                                                        \
+  (UPOINT a, UPOINT b, UPOINT c, UPOINT d, UPOINT e, UPOINT f) {                             \
+    return (c + d) * 150 - (b + e) * 25 + (a + f) * 3;                                       \
+  }                                                                                          \
+  SZG_RULE(UPOINT, predict_quintic, bits)(UPOINT sum) {                                      \
+    return (UPOINT)((POINT)(sum + 128) >> 8);                                                \
+  }                                                                                          \
+  SZG_RULE(UPOINT, half_of_two, bits)(UPOINT one, UPOINT none) { return 2 * one - none; }    \
+  SZG_RULE(UPOINT, blend_two, bits)(UPOINT before, UPOINT after, UPOINT one) {               \
+    return (UPOINT)((POINT)(before + after + 2 * one + 2) >> 2);                             \
+  }                                                                                          \
+  SZG_RULE(UPOINT, half_of_three, bits)(UPOINT two, UPOINT one, UPOINT none) {               \
+    return 4 * two - 2 * one + none;                                                         \
+  }                                                                                          \
+  SZG_RULE(UPOINT, blend_three, bits)                                                        \
+  (UPOINT before, UPOINT after, UPOINT two, UPOINT one) {                                    \
+    return (UPOINT)((POINT)(before + after + 4 * two - 2 * one + 4) >> 3);                   \
+  }                                                                                          \
   SZG_RULE(UPOINT, clamp_prediction, bits)(POINT limit, UPOINT prediction) {                 \
     POINT const p = (POINT)prediction;                                                       \
     return (UPOINT)(p < -limit ? -limit : p > limit ? limit : p);                            \
@@ -87,6 +122,51 @@ SZG_STENCILS(32, int32_t, uint32_t)
 SZG_STENCILS(64, int64_t, uint64_t)
 #undef SZG_STENCILS
 #undef SZG_RULE
+
+/* ---- stencils for one odd axis as weights, for kernels: 32 bits ---- */
+
+/* Of the nearest points, those next to them, and the outermost. Sums are in parts of a sixteenth,
+ * rounded by szg_predict(1, .) or szg_predict_quintic: with half, shifted. */
+typedef struct szg_single_taps {
+  uint32_t near, far, outer;
+  uint32_t parts, half, shift;
+} szg_single_taps;
+SZG_HD_INLINE szg_single_taps szg_single_taps_of(bool is_linear, bool is_quintic) {
+  szg_single_taps const linear = {8, 0, 0, 1, 8, 4}, cubic = {9, 0u - 1, 0, 1, 8, 4};
+  szg_single_taps const quintic = {150, 0u - 25, 3, 16, 128, 8};
+  return is_quintic ? quintic : is_linear ? linear : cubic;
+}
+/* Along an axis of two points or fewer. */
+SZG_HD_INLINE szg_single_taps szg_single_taps_of_two(szg_single_taps taps) {
+  taps.near = 8 * taps.parts;
+  taps.far = taps.outer = 0;
+  return taps;
+}
+SZG_HD_INLINE uint32_t szg_single_sum(szg_single_taps taps, uint32_t a, uint32_t b, uint32_t c,
+                                      uint32_t d, uint32_t e, uint32_t f) {
+  return taps.near * (c + d) + taps.far * (b + e) + taps.outer * (a + f);
+}
+/* Weights of the six points around the odd one after even point `index` of `count`; those that are
+ * not there have 0, and others what their ghosts need. */
+SZG_HD_INLINE void szg_single_weights(szg_single_taps taps, uint32_t index, uint32_t count,
+                                      uint32_t w[6]) {
+  if (count < 3) taps = szg_single_taps_of_two(taps);
+  bool const is_last = index + 1 >= count, has_before = index >= 1;
+  uint32_t const behind = taps.parts * (has_before ? 24u : 16u);
+  w[2] = is_last ? behind : taps.near, w[3] = is_last ? 0 : taps.near;
+  w[1] = is_last ? (has_before ? 0 - 8 * taps.parts : 0) : taps.far, w[4] = is_last ? 0 : taps.far;
+  w[0] = w[5] = is_last ? 0 : taps.outer;
+  for (uint32_t k = 0; k < 2; k++) {
+    if (index + k < 2) { /* no point k - 2 */
+      uint32_t const ghost = w[k];
+      w[k] = 0, w[k + 1] += 3 * ghost, w[k + 2] -= 3 * ghost, w[k + 3] += ghost;
+    }
+    if (index + 3 - k >= count) {
+      uint32_t const ghost = w[5 - k];
+      w[5 - k] = 0, w[4 - k] += 3 * ghost, w[3 - k] -= 3 * ghost, w[2 - k] += ghost;
+    }
+  }
+}
 
 /* ---- rounding in two parts, for kernels: 32 bits ---- */
 

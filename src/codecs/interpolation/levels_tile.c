@@ -20,7 +20,7 @@
 enum {
   ROW = SZG_LEVELS_ROW,
   NARROW_ROW = 16, /* of tiles that have no more points in a row: those of small fields */
-  KNOWN_PITCH = 7, /* rows of a plane of class 0 in 3-D, with those before and after the tile */
+  KNOWN_PITCH = 9, /* rows of a plane of class 0 in 3-D, with those before and after the tile */
   CLASS_PITCH = 5  /* of another class, with the far one */
 };
 

@@ -76,6 +76,10 @@ __device__ __forceinline__ uint32_t ask_ahead(uint32_t *counter, uint32_t last) 
   return number;
 }
 
+/* Kernels have forms. kPlain: cubic, all axes of one rank; kAny: also linear ones, and others of
+ * ranks. */
+enum class LevelsForm { kPlain, kAny, kBlended };
+
 /* Extents are those of one box. A launch has whole layers of tiles, which are numbered through all
  * boxes; or it has a part of the level, all tiles of which are numbered like those of a level. */
 struct WarpLevel {
@@ -86,7 +90,8 @@ struct WarpLevel {
   uint32_t first_layer, end_layer, first_box, box_count;
   uint64_t z_stride, y_stride, x_stride, box_stride; /* from point to point, in values */
   bool is_linear;
-  uint8_t used[8]; /* as in LevelsGrid */
+  szg_single_taps taps; /* of blended frames */
+  uint8_t used[8];      /* as in LevelsGrid */
 
   /* The bytes of a plane fit in 32 bits, as in serves. */
   WarpLevel(const LevelsGrid &job, uint64_t first_tile, uint64_t end_tile)
@@ -113,7 +118,8 @@ struct WarpLevel {
         y_stride(job.y_stride),
         x_stride(job.x_stride),
         box_stride(job.box_stride),
-        is_linear(job.is_linear) {
+        is_linear(job.is_linear),
+        taps(szg_single_taps_of(job.is_linear, job.is_quintic)) {
     for (uint32_t both = 0; both < 8; both++) used[both] = job.used[both];
   }
 
@@ -124,10 +130,11 @@ struct WarpLevel {
            s.z_extent < 1u << 31 && s.y_extent * s.row_points < 1u << 30 &&
            levels.z_stride * s.spacing < 1u << 29;
   }
-  /* Cubic, and all axes of one rank: kernels have a form for that. */
-  static bool is_plain(const szg_levels &levels) {
-    return !levels.is_linear && levels.ranks[0] == levels.ranks[1] &&
-           levels.ranks[1] == levels.ranks[2];
+  static LevelsForm form_of(const szg_levels &levels) {
+    if (levels.is_blended) return LevelsForm::kBlended;
+    bool const is_plain = !levels.is_linear && levels.ranks[0] == levels.ranks[1] &&
+                          levels.ranks[1] == levels.ranks[2];
+    return is_plain ? LevelsForm::kPlain : LevelsForm::kAny;
   }
 
   uint32_t tile_count() const { return (end_layer - first_layer) * y_tiles * x_tiles; }
@@ -181,8 +188,8 @@ struct WarpLevel {
   /* Of a full tile: whether the coarser grid has all planes and rows that stencils reach. */
   template <uint32_t kCodeBytes>
   __device__ __forceinline__ bool is_inner(const WarpTile &tile) const {
-    return tile.z > 0 && coarse_z - tile.z / 2 >= kTilePairs<kCodeBytes> + 2 && tile.y > 0 &&
-           coarse_y - tile.y / 2 >= kWarpTileY / 2 + 2;
+    return tile.z > 0 && coarse_z - tile.z / 2 >= kTilePairs<kCodeBytes> + 3 && tile.y > 0 &&
+           coarse_y - tile.y / 2 >= kWarpTileY / 2 + 3;
   }
 };
 

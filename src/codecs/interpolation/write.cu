@@ -84,6 +84,7 @@ szgpu_status szg_levels_frame_carve_write_cuda(szg_arena *arena, const szg_write
   own->grids_bytes = most.grid_points * sizeof(int64_t);
   own->codes_bytes = most.places * sizeof(int64_t);
   if (own->codes_bytes < fused) own->codes_bytes = fused;
+  if (own->codes_bytes < SZG_LEVELS_SAMPLE_BYTES) own->codes_bytes = SZG_LEVELS_SAMPLE_BYTES;
   own->grids = (uint8_t *)szg_arena_take(arena, own->grids_bytes, 1);
   own->codes = (uint8_t *)szg_arena_take(arena, own->codes_bytes, 1);
   own->tallies =
