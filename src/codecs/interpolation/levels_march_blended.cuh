@@ -183,17 +183,20 @@ struct BlendedMarch : MarchCopies<2, Step> {
         now[j] = is_known ? known[(j + 2) * kMarchRow] : szg_ghost(third[j], second[j], last[j]);
     }
   }
-  /* The points of class 0 in the plane after plane i. */
-  __device__ __forceinline__ void find_next(int i, const uint32_t *now, uint32_t *next) const {
+  /* The points of class 0 in the plane after plane i, in two parts: loads begin long before the
+   * points are needed. */
+  __device__ __forceinline__ bool has_next(int i) const {
+    return kIsInner || (uint32_t)i + 1 < planes_left;
+  }
+  __device__ __forceinline__ void begin_next(int i, uint32_t *next) const {
 #pragma unroll
     for (int j = 0; j < kKnown; j++) next[j] = 0;
-    if (level.taps.outer == 0) return;
-    if (kIsInner || (uint32_t)i + 1 < planes_left) {
-      load_plane(i + 1, next);
-    } else {
+    if (i >= 2 && level.taps.outer != 0 && has_next(i)) load_plane(i + 1, next);
+  }
+  __device__ __forceinline__ void end_next(int i, const uint32_t *now, uint32_t *next) const {
+    if (has_next(i)) return;
 #pragma unroll
-      for (int j = 0; j < kKnown; j++) next[j] = szg_ghost(second[j], last[j], now[j]);
-    }
+    for (int j = 0; j < kKnown; j++) next[j] = szg_ghost(second[j], last[j], now[j]);
   }
   /* Step 2 of a field's first tile: the planes before its first one. */
   __device__ __forceinline__ void set_ghost_planes(const uint32_t *now) {
@@ -261,12 +264,13 @@ struct BlendedMarch : MarchCopies<2, Step> {
     Copies::run_steps(odd_planes > 0 ? odd_planes + 1 : 0, [&](int i, const uint32_t *words) {
       uint32_t now[kColumns], next[kKnown];
       bool const is_behind = i >= planes && is_last_z();
+      begin_next(i, next);
       if (i <= kPairs && !is_behind)
         settle_even(i, i < planes, words, now);
       else
         find_behind(i, words, now);
       if (i >= 2) {
-        find_next(i, now, next);
+        end_next(i, now, next);
         if (i == 2 && is_first_z) set_ghost_planes(now);
         settle_odd(i - 2, is_behind && i > planes, now, next);
       }
