@@ -233,10 +233,7 @@ __device__ __forceinline__ void count_way(bool is_line, const szg_levels_way &wa
     if (set >= 1u << way.axis_count || !szg_probe_fits(is_line, set, point->at[0], scale)) continue;
     uint32_t const odd_count = szg_probe_axes_in(set);
     Point const predicted = odd_count == 1 ? quintics[set >> 1] : blend(*patch, set);
-    Point const error = point->value - predicted +
-                        disturb(odd_count == 1   ? SZG_GAIN_QUINTIC
-                                : odd_count == 2 ? SZG_GAIN_BLEND_TWO
-                                                 : SZG_GAIN_BLEND_THREE);
+    Point const error = point->value - predicted + disturb(szg_gain_of_blended(odd_count));
     count_code(code_of_error(error, fine_bits), blended[set - 1]);
   }
 }

@@ -160,6 +160,12 @@ SZG_HD_INLINE uint32_t szg_gain_of_mean(bool is_linear, uint32_t axis_count) {
   if (axis_count == 2) return is_linear ? 128 : 145;
   return is_linear ? 105 : 118;
 }
+/* Of points with so many odd axes in a frame that is blended and quintic. */
+SZG_HD_INLINE uint32_t szg_gain_of_blended(uint32_t odd_count) {
+  return odd_count == 1   ? SZG_GAIN_QUINTIC
+         : odd_count == 2 ? SZG_GAIN_BLEND_TWO
+                          : SZG_GAIN_BLEND_THREE;
+}
 /* What an error leaves behind a multiple of 2^unit_bits; low_bits: of the error. */
 SZG_HD_INLINE uint32_t szg_probe_residue(uint32_t low_bits, uint32_t unit_bits) {
   uint32_t const half = 1u << unit_bits >> 1, rest = (low_bits + half) & ((1u << unit_bits) - 1);

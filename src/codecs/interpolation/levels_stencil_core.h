@@ -67,55 +67,56 @@ SZG_HD uint32_t szg_ranked_axes(uint32_t set, const uint8_t *ranks) {
  *   szg_half_of_three(two, one, none)            of 1, 4 and 4 points
  *   szg_blend_three(before, after, two, one)     of halves, and 4 and 4 points in the middle
  */
+enum { SZG_QUINTIC_NEAR = 150, SZG_QUINTIC_FAR = 25, SZG_QUINTIC_OUTER = 3 }; /* far: minus */
 #define SZG_RULE(type, name, bits) SZG_HD_INLINE type SZG_OF_WIDTH(szg_##name, bits)
-#define SZG_STENCILS(bits, POINT, UPOINT)                                                    \
-  SZG_RULE(UPOINT, sum_linear, bits)(UPOINT b, UPOINT c) { return (b + c) * 8; }             \
-  SZG_RULE(UPOINT, sum_cubic, bits)(UPOINT a, UPOINT b, UPOINT c, UPOINT d) {                \
-    return (b + c) * 9 - (a + d);                                                            \
-  }                                                                                          \
-  SZG_RULE(UPOINT, sum_end, bits)(UPOINT end, UPOINT next, UPOINT third) {                   \
-    return end * 6 + next * 12 - third * 2;                                                  \
-  }                                                                                          \
-  SZG_RULE(UPOINT, sum_beyond, bits)(UPOINT b, UPOINT a) { return b * 24 - a * 8; }          \
-  SZG_RULE(UPOINT, sum_one, bits)(UPOINT b) { return b * 16; }                               \
-  SZG_RULE(UPOINT, ghost, bits)(UPOINT third, UPOINT next, UPOINT end) {                     \
-    return third + 3 * (end - next);                                                         \
-  }                                                                                          \
-  SZG_RULE(UPOINT, ghost_linear, bits)(UPOINT a, UPOINT b) { return 2 * b - a; }             \
-  SZG_RULE(UPOINT, ghost_beyond, bits)(UPOINT a, UPOINT b, UPOINT c) {                       \
-    return 9 * c - 15 * b + 7 * a;                                                           \
-  }                                                                                          \
-  SZG_RULE(UPOINT, predict, bits)(uint32_t axis_count, UPOINT sum) {                         \
-    if (axis_count == 1) return (UPOINT)((POINT)(sum + 8) >> 4);                             \
-    if (axis_count == 2) return (UPOINT)((POINT)(sum + 16) >> 5);                            \
-    UPOINT const sixth = (UPOINT)szg_mul_high_i##bits((POINT)sum, (POINT)SZG_SIXTH(UPOINT)); \
-    return (UPOINT)((POINT)(sixth + 4) >> 3);                                                \
-  }                                                                                          \
-  SZG_RULE(POINT, predict_sampled, bits)(uint32_t axis_count, POINT sum) {                   \
-    if (axis_count == 3) return (sum + 24) / 48;                                             \
-    return (POINT)SZG_OF_WIDTH(szg_predict, bits)(axis_count, (UPOINT)sum);                  \
-  }                                                                                          \
-  SZG_RULE(UPOINT, sum_quintic, bits)                                                        \
-  (UPOINT a, UPOINT b, UPOINT c, UPOINT d, UPOINT e, UPOINT f) {                             \
-    return (c + d) * 150 - (b + e) * 25 + (a + f) * 3;                                       \
-  }                                                                                          \
-  SZG_RULE(UPOINT, predict_quintic, bits)(UPOINT sum) {                                      \
-    return (UPOINT)((POINT)(sum + 128) >> 8);                                                \
-  }                                                                                          \
-  SZG_RULE(UPOINT, half_of_two, bits)(UPOINT one, UPOINT none) { return 2 * one - none; }    \
-  SZG_RULE(UPOINT, blend_two, bits)(UPOINT before, UPOINT after, UPOINT one) {               \
-    return (UPOINT)((POINT)(before + after + 2 * one + 2) >> 2);                             \
-  }                                                                                          \
-  SZG_RULE(UPOINT, half_of_three, bits)(UPOINT two, UPOINT one, UPOINT none) {               \
-    return 4 * two - 2 * one + none;                                                         \
-  }                                                                                          \
-  SZG_RULE(UPOINT, blend_three, bits)                                                        \
-  (UPOINT before, UPOINT after, UPOINT two, UPOINT one) {                                    \
-    return (UPOINT)((POINT)(before + after + 4 * two - 2 * one + 4) >> 3);                   \
-  }                                                                                          \
-  SZG_RULE(UPOINT, clamp_prediction, bits)(POINT limit, UPOINT prediction) {                 \
-    POINT const p = (POINT)prediction;                                                       \
-    return (UPOINT)(p < -limit ? -limit : p > limit ? limit : p);                            \
+#define SZG_STENCILS(bits, POINT, UPOINT)                                                        \
+  SZG_RULE(UPOINT, sum_linear, bits)(UPOINT b, UPOINT c) { return (b + c) * 8; }                 \
+  SZG_RULE(UPOINT, sum_cubic, bits)(UPOINT a, UPOINT b, UPOINT c, UPOINT d) {                    \
+    return (b + c) * 9 - (a + d);                                                                \
+  }                                                                                              \
+  SZG_RULE(UPOINT, sum_end, bits)(UPOINT end, UPOINT next, UPOINT third) {                       \
+    return end * 6 + next * 12 - third * 2;                                                      \
+  }                                                                                              \
+  SZG_RULE(UPOINT, sum_beyond, bits)(UPOINT b, UPOINT a) { return b * 24 - a * 8; }              \
+  SZG_RULE(UPOINT, sum_one, bits)(UPOINT b) { return b * 16; }                                   \
+  SZG_RULE(UPOINT, ghost, bits)(UPOINT third, UPOINT next, UPOINT end) {                         \
+    return third + 3 * (end - next);                                                             \
+  }                                                                                              \
+  SZG_RULE(UPOINT, ghost_linear, bits)(UPOINT a, UPOINT b) { return 2 * b - a; }                 \
+  SZG_RULE(UPOINT, ghost_beyond, bits)(UPOINT a, UPOINT b, UPOINT c) {                           \
+    return 9 * c - 15 * b + 7 * a;                                                               \
+  }                                                                                              \
+  SZG_RULE(UPOINT, predict, bits)(uint32_t axis_count, UPOINT sum) {                             \
+    if (axis_count == 1) return (UPOINT)((POINT)(sum + 8) >> 4);                                 \
+    if (axis_count == 2) return (UPOINT)((POINT)(sum + 16) >> 5);                                \
+    UPOINT const sixth = (UPOINT)szg_mul_high_i##bits((POINT)sum, (POINT)SZG_SIXTH(UPOINT));     \
+    return (UPOINT)((POINT)(sixth + 4) >> 3);                                                    \
+  }                                                                                              \
+  SZG_RULE(POINT, predict_sampled, bits)(uint32_t axis_count, POINT sum) {                       \
+    if (axis_count == 3) return (sum + 24) / 48;                                                 \
+    return (POINT)SZG_OF_WIDTH(szg_predict, bits)(axis_count, (UPOINT)sum);                      \
+  }                                                                                              \
+  SZG_RULE(UPOINT, sum_quintic, bits)                                                            \
+  (UPOINT a, UPOINT b, UPOINT c, UPOINT d, UPOINT e, UPOINT f) {                                 \
+    return (c + d) * SZG_QUINTIC_NEAR - (b + e) * SZG_QUINTIC_FAR + (a + f) * SZG_QUINTIC_OUTER; \
+  }                                                                                              \
+  SZG_RULE(UPOINT, predict_quintic, bits)(UPOINT sum) {                                          \
+    return (UPOINT)((POINT)(sum + 128) >> 8);                                                    \
+  }                                                                                              \
+  SZG_RULE(UPOINT, half_of_two, bits)(UPOINT one, UPOINT none) { return 2 * one - none; }        \
+  SZG_RULE(UPOINT, blend_two, bits)(UPOINT before, UPOINT after, UPOINT one) {                   \
+    return (UPOINT)((POINT)(before + after + 2 * one + 2) >> 2);                                 \
+  }                                                                                              \
+  SZG_RULE(UPOINT, half_of_three, bits)(UPOINT two, UPOINT one, UPOINT none) {                   \
+    return 4 * two - 2 * one + none;                                                             \
+  }                                                                                              \
+  SZG_RULE(UPOINT, blend_three, bits)                                                            \
+  (UPOINT before, UPOINT after, UPOINT two, UPOINT one) {                                        \
+    return (UPOINT)((POINT)(before + after + 4 * two - 2 * one + 4) >> 3);                       \
+  }                                                                                              \
+  SZG_RULE(UPOINT, clamp_prediction, bits)(POINT limit, UPOINT prediction) {                     \
+    POINT const p = (POINT)prediction;                                                           \
+    return (UPOINT)(p < -limit ? -limit : p > limit ? limit : p);                                \
   }
 #define SZG_SIXTH(UPOINT) (~(UPOINT)0 / 6 + 1) /* of 2^32 or 2^64, rounded up */
 SZG_STENCILS(32, int32_t, uint32_t)
@@ -133,7 +134,8 @@ typedef struct szg_single_taps {
 } szg_single_taps;
 SZG_HD_INLINE szg_single_taps szg_single_taps_of(bool is_linear, bool is_quintic) {
   szg_single_taps const linear = {8, 0, 0, 1, 8, 4}, cubic = {9, 0u - 1, 0, 1, 8, 4};
-  szg_single_taps const quintic = {150, 0u - 25, 3, 16, 128, 8};
+  szg_single_taps const quintic = {
+      SZG_QUINTIC_NEAR, 0u - SZG_QUINTIC_FAR, SZG_QUINTIC_OUTER, 16, 128, 8};
   return is_quintic ? quintic : is_linear ? linear : cubic;
 }
 /* Along an axis of two points or fewer. */
