@@ -24,6 +24,12 @@ enum {
   CLASS_PITCH = 5  /* of another class, with the far one */
 };
 
+/* Whether rows are those of most fields. Their functions are in line, for each class apart. Those of
+ * small and of wide frames are shared, or this file would compile for minutes. */
+SZG_INLINE bool is_common(uint32_t lanes, size_t point_bytes) {
+  return lanes == ROW && point_bytes == sizeof(int32_t);
+}
+
 /* Along an axis: even coordinates in the tile, and in its box; odd ones. */
 typedef struct axis_counts {
   uint32_t in_tile, in_box, odd;
@@ -169,7 +175,6 @@ ROW_FUNCTIONS(64, uint64_t, f32_wide, f64_wide)
 #define POINT int32_t
 #define UPOINT uint32_t
 #define LIMIT_BITS SZG_LEVELS_LIMIT_BITS
-#define SPLITS_CLASSES true
 #define CODE_ROW code_row_32
 #define CODE_BASE_ROW code_base_row_32
 #define RESTORE_ROW restore_row_32
@@ -180,7 +185,6 @@ ROW_FUNCTIONS(64, uint64_t, f32_wide, f64_wide)
 #define POINT int64_t
 #define UPOINT uint64_t
 #define LIMIT_BITS SZG_LEVELS_WIDE_LIMIT_BITS
-#define SPLITS_CLASSES false /* wide frames are rare */
 #define CODE_ROW code_row_64
 #define CODE_BASE_ROW code_base_row_64
 #define RESTORE_ROW restore_row_64
