@@ -85,7 +85,8 @@ static szgpu_status find_sizes(szgpu_ctx *ctx, const szgpu_params *given, const 
   SZG_TRY(szg_check_request(ctx, given, shape, &known, &grid));
   uint64_t workspace, archive;
   szgpu_status status = SZGPU_UNSUPPORTED;
-  bool const with_cuda = szg_takes_cuda(ctx, szg_field_bytes(shape, &grid));
+  bool const with_cuda =
+      szg_takes_cuda(ctx, szg_compressing_job(params), szg_field_bytes(shape, &grid));
   if (with_cuda) status = szg_compress_sizes_cuda(ctx, params, shape, &grid, &workspace, &archive);
   if (!with_cuda || szg_falls_back(ctx, status))
     status = szg_compress_sizes_cpu(ctx, params, shape, &grid, &workspace, &archive);
@@ -111,7 +112,7 @@ static szgpu_status reserve(szgpu_ctx *ctx, const szgpu_params *given, const szg
   szgpu_params known;
   const szgpu_params *const params = &known;
   SZG_TRY(szg_check_request(ctx, given, shape, &known, &grid));
-  if (szg_takes_cuda(ctx, szg_field_bytes(shape, &grid))) {
+  if (szg_takes_cuda(ctx, szg_compressing_job(params), szg_field_bytes(shape, &grid))) {
     szgpu_status const status = szg_compress_reserve_cuda(ctx, params, shape, &grid);
     if (!szg_falls_back(ctx, status)) return status;
   }
@@ -136,7 +137,8 @@ static szgpu_status compress(szgpu_ctx *ctx, const szgpu_params *given, const sz
   ctx->callers_bytes = szg_field_bytes(shape, &grid);
   uint64_t used_bytes = 0;
   szgpu_status status = SZGPU_UNSUPPORTED;
-  bool const with_cuda = szg_takes_cuda(ctx, szg_field_bytes(shape, &grid));
+  bool const with_cuda =
+      szg_takes_cuda(ctx, szg_compressing_job(params), szg_field_bytes(shape, &grid));
   if (with_cuda) {
     status = szg_join_cuda(ctx, params, shape, field, &grid);
     if (status == SZGPU_OK)
@@ -232,7 +234,7 @@ static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t 
       check_field(ctx, archive, &opened, row_count * opened.grid.row_values, field, field_bytes));
   szg_wanted const wanted = szg_wanted_rows(&opened.grid, first_row, row_count);
   szgpu_status status = SZGPU_UNSUPPORTED;
-  bool const with_cuda = szg_takes_cuda(ctx, field_bytes);
+  bool const with_cuda = szg_takes_cuda(ctx, szg_restoring_job(&opened), field_bytes);
   if (with_cuda)
     status = szg_decompress_cuda(ctx, bytes_for_gpu(&opened, archive), &opened, first_row,
                                  row_count, field);

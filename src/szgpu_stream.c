@@ -62,7 +62,7 @@ static szgpu_status compress_stream(szg_flow *flow, const szgpu_params *given,
   SZG_REQUIRE(has_ends(flow) && archive_bytes, SZGPU_BAD_ARGUMENT);
   SZG_TRY(szg_check_alignment(flow->ctxs[0], shape->dtype, flow->source->memory));
   note_callers_bytes(flow, szg_field_bytes(shape, &grid));
-  szg_flow_begin(flow, szg_field_bytes(shape, &grid));
+  szg_flow_begin(flow, szg_compressing_job(params), szg_field_bytes(shape, &grid));
   return szg_flow_compress(flow, params, shape, &grid, archive_bytes);
 }
 
@@ -114,7 +114,7 @@ static szgpu_status decompress_stream(szg_flow *flow, uint64_t *archive_bytes) {
   if (status != SZGPU_OK) return szg_flow_end(flow, status);
   uint64_t const field_bytes = szg_field_bytes(&opened.header.shape, &opened.grid);
   note_callers_bytes(flow, field_bytes);
-  szg_flow_begin(flow, field_bytes);
+  szg_flow_begin(flow, szg_restoring_job(&opened), field_bytes);
   *archive_bytes = opened.archive_bytes;
   return szg_flow_decompress(flow, &opened);
 }

@@ -12,6 +12,7 @@
  * here. A run without any GPU is the library's to explain. */
 static int check_devices(const struct options *options) {
   struct report const report = options_report(options);
+  if (options->device_count == 0) return CODE_OK; /* counting would start CUDA: 0.1 s */
   int const there = szgpu_device_count();
   for (int i = 0; i < options->device_count && there > 0; i++)
     if (options->devices[i] >= there)
@@ -65,6 +66,15 @@ int ctxs_create(const struct options *options, struct progress *progress, struct
 void ctxs_close(struct ctxs *ctxs) {
   for (int i = ctxs->count; i-- > 0;) szgpu_destroy(ctxs->all[i]);
   ctxs->count = 0;
+}
+
+void ctxs_start_cuda(const struct job *job) {
+  szgpu_params const params = SZGPU_PARAMS_DEFAULTS;
+  szgpu_shape const shape = {.dtype = SZGPU_F32, .ndim = 1, .dims = {1}};
+  size_t bytes;
+  if (job->options->context.backend != SZGPU_BACKEND_CUDA) return;
+  for (int i = 0; i < job->ctx_count; i++)
+    if (szgpu_sizes(job->ctxs[i], &params, &shape, NULL, &bytes) != SZGPU_OK) return;
 }
 
 szgpu_status ctxs_limit_memory(const struct job *job) {

@@ -16,6 +16,10 @@ struct ctxs {
 int ctxs_create(const struct options *options, struct progress *progress, struct ctxs *ctxs);
 void ctxs_close(struct ctxs *ctxs);
 
+/* Starts CUDA, if --backend cuda asks for it, so that the time of what follows is without that, as
+ * compression's is, which asks for sizes first. A failure is the next call's to report. */
+void ctxs_start_cuda(const struct job *job);
+
 /* Lets each ctx's workspace take what the limit leaves. */
 szgpu_status ctxs_limit_memory(const struct job *job);
 

@@ -315,6 +315,7 @@ int in_frames_restore(struct restoring *work) {
   szgpu_source const source = file_source(&from);
   szgpu_sink const sink = file_sink(&to);
   uint64_t archive_bytes = 0;
+  ctxs_start_cuda(job);
   progress_begin(job->progress, &job->report, "restoring", work->name, work->info->field_bytes);
   szgpu_status status = ctxs_limit_memory(job);
   if (status == SZGPU_OK)

@@ -5,6 +5,7 @@
 #include "restore.h"
 
 #include "archive.h"
+#include "ctxs.h"
 #include "field.h"
 #include "file_names.h"
 #include "in_frames.h"
@@ -162,6 +163,7 @@ static int restore_values(struct restoration *work) {
   work->field = memory_take(work->field_bytes);
   if (!work->field.bytes)
     return report_out_of_memory(report, work->name, "the restored field", work->field_bytes);
+  ctxs_start_cuda(job);
   progress_begin(job->progress, report, "restoring", work->name, work->field_bytes);
   szgpu_status const status = decompress(work);
   work->seconds = progress_end(job->progress);

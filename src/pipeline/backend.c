@@ -5,17 +5,21 @@
 
 #include <stdio.h>
 
+#include "core/bytes.h"
+#include "frames/kinds.h"
+#include "frames/open.h"
 #include "huffman/decoders/decoders.h"
 
-/* For SZGPU_BACKEND_AUTO and fields in ordinary host memory: bytes per microsecond that one CPU
- * thread codes, that it can copy to or from a GPU, and that all threads together can copy; the
- * fixed cost of a GPU call, and the cost of starting CUDA. Measured: docs/benchmarks.md. */
-enum {
-  CPU_BYTES_PER_US = 900,
-  COPIED_BYTES_PER_US = 6000,
-  MOST_COPIED_BYTES_PER_US = 30000,
-  CUDA_CALL_US = 500,
-  CUDA_START_US = 320000
+/* For SZGPU_BACKEND_AUTO. Measured: docs/benchmarks.md, "From host memory". */
+enum { CUDA_CALL_US = 500, CUDA_START_US = 320000 };
+
+/* Bytes of the field per microsecond: that a CPU's thread codes; that one copies to a GPU or from
+ * there, into pages that are new; that all of them copy at most. */
+static const struct {
+  uint64_t interpolated, other, copied, most_copied;
+} speeds[] = {
+    [false] = {500, 1500, 8000, 30000}, /* compression */
+    [true] = {600, 1500, 2400, 20000}   /* restoring */
 };
 
 static bool is_cpu_decoder(szgpu_decoder decoder) {
@@ -30,25 +34,50 @@ bool szg_backend_has_decoder(szgpu_backend backend, szgpu_decoder decoder) {
   return szg_decoder_runs_on(decoder, backend);
 }
 
-/* With a memory limit the driver copies, on one thread (core/staging.h). */
-static uint64_t copied_bytes_per_us(const szgpu_ctx *ctx) {
-  uint64_t const thread_count = ctx->account.limit_bytes ? 1 : (uint64_t)ctx->threads.count;
-  return szg_min_u64(COPIED_BYTES_PER_US * thread_count, MOST_COPIED_BYTES_PER_US);
+szg_job szg_compressing_job(const szgpu_params *params) {
+  return (szg_job){.interpolates = params->mode != SZGPU_MODE_LOSSLESS &&
+                                   params->layout == SZGPU_LAYOUT_TILE &&
+                                   params->predictor != SZGPU_PREDICTOR_LORENZO};
 }
 
-/* Whether a call on a field of this size is faster on the GPU than on the CPU. */
-static bool pays_on_cuda(const szgpu_ctx *ctx, uint64_t field_bytes) {
-  uint64_t const cpu_us = field_bytes / (CPU_BYTES_PER_US * (uint64_t)ctx->threads.count);
-  uint64_t const cuda_us =
-      field_bytes / copied_bytes_per_us(ctx) + (ctx->has_device ? CUDA_CALL_US : CUDA_START_US);
-  return cuda_us < cpu_us;
+szg_job szg_restoring_job(const szg_opened *opened) {
+  szg_job job = {.restores = true, .interpolates = true};
+  szg_frame_header frame;
+  uint64_t const offset = szg_frame_offset(opened, 0), there = opened->available_bytes;
+  if (offset >= there) return job;
+  uint64_t const frame_bytes = szg_min_u64(szg_frame_bytes(opened, 0), there - offset);
+  if (szg_frame_open(opened, 0, opened->bytes + offset, frame_bytes, &frame, NULL) == SZGPU_OK) {
+    const szg_frame_kind *const kind = &szg_frame_kinds[szg_kind_of(&opened->header, &frame)];
+    job.interpolates = kind->traits & SZG_KIND_INTERPOLATES;
+  }
+  return job;
 }
 
-bool szg_takes_cuda(const szgpu_ctx *ctx, uint64_t field_bytes) {
+uint64_t szg_cpu_us(szg_job job, int thread_count, uint64_t field_bytes) {
+  uint64_t const coded =
+      job.interpolates ? speeds[job.restores].interpolated : speeds[job.restores].other;
+  return field_bytes / (coded * (uint64_t)thread_count);
+}
+
+uint64_t szg_cuda_us(szg_job job, int thread_count, uint64_t field_bytes, bool has_device) {
+  uint64_t const copied = szg_min_u64(speeds[job.restores].copied * (uint64_t)thread_count,
+                                      speeds[job.restores].most_copied);
+  return field_bytes / copied + (has_device ? CUDA_CALL_US : CUDA_START_US);
+}
+
+/* Whether the job is faster on the GPU. With a memory limit the driver copies, on one thread
+ * (core/staging.h). */
+static bool pays_on_cuda(const szgpu_ctx *ctx, szg_job job, uint64_t field_bytes) {
+  int const copying = ctx->account.limit_bytes ? 1 : ctx->threads.count;
+  return szg_cuda_us(job, copying, field_bytes, ctx->has_device) <
+         szg_cpu_us(job, ctx->threads.count, field_bytes);
+}
+
+bool szg_takes_cuda(const szgpu_ctx *ctx, szg_job job, uint64_t field_bytes) {
   if (ctx->options.backend != SZGPU_BACKEND_AUTO) return ctx->options.backend == SZGPU_BACKEND_CUDA;
   bool const has_device = SZG_HAS_CUDA && !ctx->is_device_given_up;
   if (!has_device || is_cpu_decoder(ctx->options.decoder)) return false;
-  return is_cuda_decoder(ctx->options.decoder) || pays_on_cuda(ctx, field_bytes);
+  return is_cuda_decoder(ctx->options.decoder) || pays_on_cuda(ctx, job, field_bytes);
 }
 
 bool szg_falls_back(szgpu_ctx *ctx, szgpu_status status) {

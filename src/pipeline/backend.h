@@ -4,6 +4,7 @@
 #ifndef SZG_PIPELINE_BACKEND_H
 #define SZG_PIPELINE_BACKEND_H
 
+#include "container/open.h"
 #include "core/context.h"
 
 #ifdef SZGPU_CUDA
@@ -37,8 +38,25 @@ enum { SZG_HAS_CUDA = 0 };
 /* Whether the build has the backend, and the backend the decoder. */
 bool szg_backend_has_decoder(szgpu_backend backend, szgpu_decoder decoder);
 
+/* What a call does, as far as the speed of a CPU depends on it. */
+typedef struct szg_job {
+  bool restores;
+  bool interpolates; /* most frames do, or may */
+} szg_job;
+
+szg_job szg_compressing_job(const szgpu_params *params);
+
+/* Goes by the first frame; if that cannot be read, which the call itself will find, it might
+ * interpolate. */
+szg_job szg_restoring_job(const szg_opened *opened);
+
+/* Microseconds that a job on a field in ordinary host memory takes with a CPU's threads, and on a
+ * GPU to and from which so many copy. has_device: CUDA has been started for it. */
+uint64_t szg_cpu_us(szg_job job, int thread_count, uint64_t field_bytes);
+uint64_t szg_cuda_us(szg_job job, int thread_count, uint64_t field_bytes, bool has_device);
+
 /* Whether a call on a field of this size goes to the GPU. */
-bool szg_takes_cuda(const szgpu_ctx *ctx, uint64_t field_bytes);
+bool szg_takes_cuda(const szgpu_ctx *ctx, szg_job job, uint64_t field_bytes);
 
 /* Whether the CPU must repeat a call that failed on the GPU; notes why, once. The ctx gives up a
  * lost device; a device too small for this call may serve the next one. */

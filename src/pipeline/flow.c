@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "core/bytes.h"
-#include "pipeline/backend.h"
 
 static int slots_within(const szg_flow *flow, uint64_t slot_bytes, uint64_t workspace_bytes) {
   const szg_account *const account = &flow->ctxs[0]->account;
@@ -18,12 +17,12 @@ static int slots_within(const szg_flow *flow, uint64_t slot_bytes, uint64_t work
   return within >= (uint64_t)wanted ? wanted : within > 0 ? (int)within : 1;
 }
 
-void szg_flow_begin(szg_flow *flow, uint64_t field_bytes) {
+void szg_flow_begin(szg_flow *flow, szg_job job, uint64_t field_bytes) {
   for (int i = 0; i < flow->ctx_count; i++) {
     szgpu_ctx *const ctx = flow->ctxs[i];
     ctx->threads.progress = NULL;
     flow->failed_frame[i] = UINT64_MAX;
-    flow->has_cuda[i] = szg_takes_cuda(ctx, field_bytes / (uint64_t)flow->ctx_count);
+    flow->has_cuda[i] = szg_takes_cuda(ctx, job, field_bytes / (uint64_t)flow->ctx_count);
   }
 }
 

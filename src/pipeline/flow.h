@@ -9,6 +9,7 @@
 
 #include "container/open.h"
 #include "core/ring.h"
+#include "pipeline/backend.h"
 #include "pipeline/pipeline.h"
 
 SZG_C_BEGIN
@@ -42,7 +43,7 @@ typedef struct szg_flow {
 } szg_flow;
 
 /* Silences the ctxs' own reports and decides where each ctx computes. field_bytes: of the whole. */
-void szg_flow_begin(szg_flow *flow, uint64_t field_bytes);
+void szg_flow_begin(szg_flow *flow, szg_job job, uint64_t field_bytes);
 
 /* What the ring takes: bytes of a slot, and what the ctx's workspace takes beside the slots.
  * values_bytes, bytes_bytes: 0 if they are in the caller's memory. */
