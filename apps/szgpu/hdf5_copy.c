@@ -18,11 +18,12 @@
 
 /* ---- the file ---- */
 
-/* The root takes its properties from those of the file, of which HDF5 does not tell them. */
-static void take_root(hid_t in, hid_t properties) {
+/* Gives the properties of a group to another one, or to a file, as those of its root. They are
+ * taken one by one: the list also has the place in the file of a group with many links, where HDF5
+ * 1.10 would look for those of the new group. */
+static void take_group(hid_t group, hid_t properties) {
   unsigned order = 0, most_compact = 0, least_dense = 0, names = 0, chars = 0;
-  hid_t const root = H5Gopen2(in, "/", H5P_DEFAULT);
-  hid_t const own = H5Gget_create_plist(root);
+  hid_t const own = H5Gget_create_plist(group);
   if (H5Pget_link_creation_order(own, &order) >= 0) H5Pset_link_creation_order(properties, order);
   if (H5Pget_attr_creation_order(own, &order) >= 0) H5Pset_attr_creation_order(properties, order);
   if (H5Pget_link_phase_change(own, &most_compact, &least_dense) >= 0)
@@ -32,14 +33,15 @@ static void take_root(hid_t in, hid_t properties) {
   if (H5Pget_est_link_info(own, &names, &chars) >= 0)
     H5Pset_est_link_info(properties, names, chars);
   H5Pclose(own);
-  H5Gclose(root);
 }
 
 /* A new file has objects that readers of the old one know: those of its superblock's version. */
 hid_t copy_create_file(hid_t in, const char *path) {
   H5F_info2_t info;
   hid_t const properties = H5Fget_create_plist(in), access = H5Pcreate(H5P_FILE_ACCESS);
-  take_root(in, properties);
+  hid_t const root = H5Gopen2(in, "/", H5P_DEFAULT);
+  take_group(root, properties);
+  H5Gclose(root);
   bool const is_old = H5Fget_info2(in, &info) < 0 || info.super.version < 2;
   H5Pset_libver_bounds(access, is_old ? H5F_LIBVER_EARLIEST : H5F_LIBVER_V18, H5F_LIBVER_LATEST);
   hid_t const file = H5Fcreate(path, H5F_ACC_TRUNC, properties, access);
@@ -250,7 +252,8 @@ int copy_what_belongs(struct copy *copy, size_t index) {
 
 static int copy_group(struct copy *copy, const char *path, hid_t link_properties) {
   hid_t const group = H5Gopen2(copy->in, path, H5P_DEFAULT);
-  hid_t const properties = H5Gget_create_plist(group);
+  hid_t const properties = H5Pcreate(H5P_GROUP_CREATE);
+  take_group(group, properties);
   hid_t const made = H5Gcreate2(copy->out, path, link_properties, properties, H5P_DEFAULT);
   int const code = made >= 0 ? CODE_OK : copy_fail_to_write(copy, path);
   if (made >= 0) H5Gclose(made);

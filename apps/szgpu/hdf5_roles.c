@@ -12,8 +12,8 @@
 
 /* ---- what names other variables ---- */
 
-/* Attributes of CF and UGRID whose words are names of variables; words that end in a colon are
- * not. Areas and volumes of cells, and terms of formulas, are among what CF 8.4 does not want
+/* Attributes of CF, UGRID and NeXus whose words are names of variables; words that end in a colon
+ * are not. Areas and volumes of cells, and terms of formulas, are among what CF 8.4 does not want
  * changed. */
 static const char *const naming[] = {"coordinates",
                                      "bounds",
@@ -29,7 +29,8 @@ static const char *const naming[] = {"coordinates",
                                      "edge_coordinates",
                                      "face_coordinates",
                                      "volume_coordinates",
-                                     "coordinate_interpolation"};
+                                     "coordinate_interpolation",
+                                     "axes"};
 enum { NAMING_COUNT = sizeof naming / sizeof *naming };
 
 static size_t find_at(hid_t file, const struct tree *tree, const char *path) {
@@ -55,12 +56,19 @@ static size_t resolve(hid_t file, const struct tree *tree, size_t group, const c
   }
 }
 
+/* NeXus before 2014 separates names by colons or commas, and may put them in brackets. */
+static const char *separators_of(const char *attribute) {
+  return strcmp(attribute, "axes") == 0 ? " \t\n:,[]" : " \t\n";
+}
+
 static void mark(hid_t file, const struct tree *tree, size_t index, const char *attribute,
                  char *words, struct role *roles) {
+  const char *const separators = separators_of(attribute);
   const struct tree_object *const object = &tree->objects[index];
   size_t const group = object->type == H5O_TYPE_GROUP ? index : object->group;
   char *rest = NULL;
-  for (char *word = strtok_r(words, " \t\n", &rest); word; word = strtok_r(NULL, " \t\n", &rest)) {
+  for (char *word = strtok_r(words, separators, &rest); word;
+       word = strtok_r(NULL, separators, &rest)) {
     if (word[strlen(word) - 1] == ':') continue;
     size_t const named = resolve(file, tree, group, word);
     if (named != TREE_NONE && named != index && !roles[named].attribute)

@@ -33,8 +33,9 @@ NAMING = (
     "face_coordinates",
     "volume_coordinates",
     "coordinate_interpolation",
+    "axes",
 )
-"""Attributes of CF and UGRID whose words are names of variables."""
+"""Attributes of CF, UGRID and NeXus whose words are names of variables."""
 
 HABITS: tuple[tuple[str | None, str, str], ...] = (
     ("CLASS", "DIMENSION_SCALE", "a dimension scale"),
@@ -85,6 +86,9 @@ def text_of(value: Any) -> str | None:
     return " ".join(several) if are_texts else None
 
 
+_OTHER_SEPARATORS = str.maketrans(":,[]", "    ")
+
+
 def find_named(variables: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """Find which variables an attribute of another one names, and say by which.
 
@@ -93,7 +97,10 @@ def find_named(variables: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     named: dict[str, str] = {}
     for by, attributes in variables.items():
         for attribute in NAMING:
-            for word in (text_of(attributes.get(attribute)) or "").split():
+            words = text_of(attributes.get(attribute)) or ""
+            if attribute == "axes":  # NeXus before 2014 separates names otherwise
+                words = words.translate(_OTHER_SEPARATORS)
+            for word in words.split():
                 if not word.endswith(":") and word in variables and word != by:
                     named.setdefault(word, f"{attribute} of {by}")
     return named

@@ -144,7 +144,8 @@ class Hdf5Test(unittest.TestCase):
         """Skips the test if a command is missing."""
         packages = {"h5repack": "hdf5-tools", "h5dump": "hdf5-tools", "h5ls": "hdf5-tools",
                     "h5diff": "hdf5-tools", "nccopy": "netcdf-bin", "ncdump": "netcdf-bin",
-                    "ncgen": "netcdf-bin", "ncks": "nco", "ncra": "nco", "ncrcat": "nco"}
+                    "ncgen": "netcdf-bin", "ncks": "nco", "ncra": "nco", "ncrcat": "nco",
+                    "octave-cli": "octave"}
         if "h5repack" in tools and "asan" in os.environ.get("LD_PRELOAD", ""):
             self.skipTest("Debian's h5repack stands still under AddressSanitizer, plugin or not")
         for tool in tools:

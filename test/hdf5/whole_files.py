@@ -1,4 +1,4 @@
-"""whole_files.py - files by the conventions of several communities, and a comparison of two files.
+"""whole_files.py - files by the conventions of netCDF, those of files_of_hdf5, and a comparison.
 
 SPDX-License-Identifier: BSD-3-Clause
 
@@ -8,7 +8,7 @@ through everything that h5py shows of a file.
 import h5py
 import numpy as np
 
-import harness
+import files_of_hdf5
 from harness import same_bits, waves
 
 OWN_ATTRIBUTES = {"quantization", "quantization_maximum_absolute_error",
@@ -82,6 +82,9 @@ def curvilinear(path):
         values[:, 2, 20:, 7] = 3.5  # not valid
         temp.set_auto_maskandscale(False)
         temp[:] = values
+        stations = f.createGroup("stations")
+        for k in range(20):  # more links than HDF5 keeps in the head of a group
+            stations.createVariable(f"station{k}", "i4", ())[:] = k
         packed = f.createVariable("packed", "i2", ("t", "j", "i"), zlib=True)
         packed.scale_factor, packed.add_offset, packed.units = 0.01, 273.15, "K"
         packed.set_auto_maskandscale(False)
@@ -140,80 +143,7 @@ def satellite(path):
     return {"/radiance"}
 
 
-def experiment(path):
-    """HDF5 without conventions: links, references, types, filters, layouts, odd names."""
-    with h5py.File(path, "w", userblock_size=1024, track_order=True) as f:
-        run = f.create_group("run", track_order=True)
-        run["zeta"], run["alpha"] = np.arange(4), "text"
-        f["f4"] = np.dtype("f4")
-        f["f4 too"] = np.dtype("f4")
-        density = f.create_dataset("zz/density", data=waves((70, 60, 50)), chunks=(20, 30, 50),
-                                   maxshape=(None, 60, 100), compression=4, shuffle=True)
-        density.attrs["unit"] = "kg/m³"
-        density.attrs.create("rooms", np.arange(3), dtype="u2")
-        density.attrs.create("typed", 2.5, dtype=f["f4 too"])
-        f.create_dataset("of a type", data=waves((80, 90)), dtype=f["f4 too"])
-        f.create_dataset("half", data=waves((80, 200), "f2"), chunks=(40, 100), compression=1)
-        f.create_dataset("of h5py", data=waves((80, 200)), chunks=(40, 100), compression="lzf")
-        f.create_dataset("line", data=waves((50000,)), chunks=(1000,), fletcher32=True)
-        f.create_dataset("holes", (64, 64, 64), "f4", chunks=(16, 64, 64),
-                         fillvalue=-1)[20:30] = waves((10, 64, 64))
-        f.create_dataset("six", data=waves((2, 2, 3, 10, 20, 30)))
-        f.create_dataset("noise", data=np.random.default_rng(1).standard_normal((100, 100)))
-        f.create_dataset("ids", data=np.arange(10000), chunks=(5000,), compression=1)
-        f.create_dataset("slope", data=np.sqrt(np.arange(30000.0)))
-        f["small"], f["single"] = waves((10, 10)), np.float64(3.5)
-        f["none"], f["no rows"] = h5py.Empty("f4"), np.zeros((0, 3), "f4")
-        f.create_dataset("unwritten", (100, 100, 100), "f8", chunks=(50, 50, 50))
-        f["bytes"] = np.void(b"\0\1\2")
-        f["flags"] = np.array([True, False])
-        f["texts"] = np.array(["a", "bc", ""], h5py.string_dtype())
-        f["fixed"] = np.array([b"a", b"bcd"])
-        f["complex"] = waves((100, 100)).astype("c8")
-        f["odd : * name ?"] = waves((90, 90))
-        f["records"] = np.array([(1, 2.5)], [("a", "i4"), ("b", "f4", (1,))])
-        f["same"] = f["zz/density"]
-        f["zz/up"] = f["/"]
-        f["soft"], f["nowhere"] = h5py.SoftLink("/zz/density"), h5py.SoftLink("gone/away")
-        f["far"] = h5py.ExternalLink("other.h5", "/there")
-        references = np.array([f["zz/density"].ref, f["run"].ref, f["ids"].ref], h5py.ref_dtype)
-        f["references"] = references
-        f["regions"] = np.array([f["zz/density"].regionref[3:5, :, 2]], h5py.regionref_dtype)
-        f.attrs["main"] = f["zz/density"].ref
-        f["zz"].attrs["kind"] = "group"
-        list_type = h5py.vlen_dtype(h5py.ref_dtype)
-        many = np.empty(2, object)
-        many[0], many[1] = references[:2], references[2:]
-        f.attrs.create("many", many, dtype=list_type)
-        pair = np.dtype([("to", h5py.ref_dtype), ("n", "i4")])
-        f.create_dataset("pairs", data=np.array([(references[0], 5), (references[1], 6)], pair))
-        f["ids"].make_scale("ids of all")
-        f["noise"].dims[0].label = "row"
-        layout = h5py.VirtualLayout((70, 60, 50), "f4")
-        layout[:] = h5py.VirtualSource(".", "zz/density", (70, 60, 50))
-        f.create_virtual_dataset("virtual", layout)
-    with open(path, "r+b") as file:
-        file.write(b"#!/bin/sh\n# a block of the user")
-    return {"/zz/density", "/of a type", "/half", "/line", "/holes", "/six", "/noise",
-            "/odd : * name ?"}
-
-
-def labelled(path):
-    """h5py's dimension scales, in groups, one of them of no dataset's name."""
-    with h5py.File(path, "w") as f:
-        group = f.create_group("scan/one")
-        group["x"], group["energy"] = np.cos(np.arange(120.0)), np.linspace(1, 2, 90) ** 2
-        group["x"].make_scale("place")
-        group["energy"].make_scale()
-        data = group.create_dataset("data", data=waves((120, 90), ">f8"), chunks=(7, 11))
-        for axis, name in enumerate(("x", "energy")):
-            data.dims[axis].attach_scale(group[name])
-            data.dims[axis].label = name
-        f.create_dataset("image_mask", data=waves((120, 90)) > 0, dtype="f4")
-    return {"/scan/one/data"}
-
-
-FILES = (ocean, curvilinear, wrf, satellite, experiment, labelled)
+FILES = (ocean, curvilinear, wrf, satellite, *files_of_hdf5.FILES)
 
 
 # ---- comparing ----
