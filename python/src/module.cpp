@@ -209,6 +209,34 @@ std::vector<szgpu_async_item> items_of_shapes(const request_list &requests) {
   return items;
 }
 
+// ---- what archives say of themselves ----
+
+nb::dict describe(const szgpu_info &info) {
+  nb::dict dict;
+  nb::list dims;
+  for (int i = 0; i < info.shape.ndim; i++) dims.append(info.shape.dims[i]);
+  dict["dtype"] = static_cast<int>(info.shape.dtype);
+  dict["shape"] = nb::tuple(dims);
+  dict["mode"] = static_cast<int>(info.mode);
+  dict["layout"] = static_cast<int>(info.layout);
+  dict["format_version"] = info.format_version;
+  dict["source"] = info.source;
+  dict["bound"] = info.bound;
+  dict["absolute_bound"] = info.absolute_bound;
+  dict["value_range"] = info.value_range;
+  nb::list fills;
+  if (info.has_fill) fills.append(info.fill);
+  for (uint32_t i = 0; i < info.more_fill_count; i++) fills.append(info.more_fills[i]);
+  dict["fills"] = nb::tuple(fills);
+  dict["limits"] =
+      info.has_limits ? nb::object(nb::make_tuple(info.least, info.greatest)) : nb::none();
+  dict["frame_rows"] = info.frame_rows;
+  dict["frame_count"] = info.frame_count;
+  dict["field_bytes"] = info.field_bytes;
+  dict["archive_bytes"] = info.archive_bytes;
+  return dict;
+}
+
 // ---- a ctx ----
 
 class context {
@@ -240,6 +268,20 @@ class context {
     }
     finish(status);
     return bytes;
+  }
+
+  // What the archive of a field in the memory of the CPU would state.
+  nb::dict foresee(const request &what, const source_buffer &field) {
+    szgpu_info info = SZGPU_INFO_DEFAULTS;
+    szgpu_status status;
+    require_field(what, field);
+    begin(nb::none());
+    {
+      unlocked const without_lock;
+      status = szgpu_foresee(ctx_, &what.params, &what.shape, field.data(), &info);
+    }
+    finish(status);
+    return describe(info);
   }
 
   // Returns the archive's size.
@@ -597,34 +639,12 @@ class series {
   }
 };
 
-// ---- what archives say of themselves ----
+// ---- an archive ----
 
 nb::dict inspect(const source_buffer &archive) {
   szgpu_info info = SZGPU_INFO_DEFAULTS;
   check(szgpu_inspect(archive.data(), archive.nbytes(), &info));
-  nb::dict dict;
-  nb::list dims;
-  for (int i = 0; i < info.shape.ndim; i++) dims.append(info.shape.dims[i]);
-  dict["dtype"] = static_cast<int>(info.shape.dtype);
-  dict["shape"] = nb::tuple(dims);
-  dict["mode"] = static_cast<int>(info.mode);
-  dict["layout"] = static_cast<int>(info.layout);
-  dict["format_version"] = info.format_version;
-  dict["source"] = info.source;
-  dict["bound"] = info.bound;
-  dict["absolute_bound"] = info.absolute_bound;
-  dict["value_range"] = info.value_range;
-  nb::list fills;
-  if (info.has_fill) fills.append(info.fill);
-  for (uint32_t i = 0; i < info.more_fill_count; i++) fills.append(info.more_fills[i]);
-  dict["fills"] = nb::tuple(fills);
-  dict["limits"] =
-      info.has_limits ? nb::object(nb::make_tuple(info.least, info.greatest)) : nb::none();
-  dict["frame_rows"] = info.frame_rows;
-  dict["frame_count"] = info.frame_count;
-  dict["field_bytes"] = info.field_bytes;
-  dict["archive_bytes"] = info.archive_bytes;
-  return dict;
+  return describe(info);
 }
 
 // Whether `loses` needs to look.
@@ -740,6 +760,7 @@ NB_MODULE(_core, module) {
            nb::arg("device"), nb::arg("threads"), nb::arg("decoder"), nb::arg("stream"),
            nb::arg("memory_limit"))
       .def("capacity", &context::capacity, nb::arg("request"))
+      .def("foresee", &context::foresee, nb::arg("request"), nb::arg("field"))
       .def("compress", &context::compress, nb::arg("request"), nb::arg("field"), nb::arg("archive"),
            nb::arg("progress").none())
       .def("compress_bytes", &context::compress_bytes, nb::arg("request"), nb::arg("field"),

@@ -120,11 +120,13 @@ class Compressor:
 
         What else is missing is found, values stay in their range, and parts may be written again.
         """
-        request = _request(field, settings, fills)
-        request.keep_all()
-        if settings.valid is not None:
-            request.set_valid(*settings.valid)
-        return self._compress(request, field, None, None)
+        return self._compress(_chunk_request(field, settings, fills), field, None, None)
+
+    def foresee_chunk(
+        self, field: arrays.Field, settings: Settings, fills: tuple[float, ...]
+    ) -> dict[str, Any]:
+        """Find what the archive of `compress_chunk` would state, of a field on the CPU."""
+        return self._host.foresee(_chunk_request(field, settings, fills), field.buffer)
 
     def loses(
         self, field_of: Callable[[Any], arrays.Field], values: Any, archive: Any, ignores_zero: bool
@@ -294,6 +296,16 @@ def _request(
     request.zstd_level = settings.zstd
     request.source = field.source
     request.set_fills(fills)
+    return request
+
+
+def _chunk_request(
+    field: arrays.Field, settings: Settings, fills: tuple[float, ...]
+) -> _core.Request:
+    request = _request(field, settings, fills)
+    request.keep_all()
+    if settings.valid is not None:
+        request.set_valid(*settings.valid)
     return request
 
 

@@ -108,8 +108,7 @@ class Plan(Mapping[str, Verdict]):
         """The dataset with what it loses in its attributes, as `szgpu --repack` writes them.
 
         Section 8.4 of CF 1.12 describes `quantization` and `quantization_maximum_absolute_error`.
-        The call is the first line of `history`. With rel and psnr each chunk has a bound of its
-        own, so no largest error can be stated: such a plan is refused.
+        The call is the first line of `history`.
         """
         made = self._dataset.copy(deep=False)
         container = _CONTAINER
@@ -121,7 +120,7 @@ class Plan(Mapping[str, Verdict]):
         for name, verdict in self.items():
             if verdict.bound is None or verdict.settings is None or "lossless" in verdict.settings:
                 continue
-            self._record(made[name], verdict.bound, container)
+            self._record(made[name], verdict.bound, verdict.settings, container)
             is_needed = True
         if is_needed:
             version = _core.version
@@ -132,19 +131,19 @@ class Plan(Mapping[str, Verdict]):
             made.attrs["history"] = f"{line}\n{former}" if former else line
         return made
 
-    def _record(self, array: xr.DataArray, bound: Rule, container: str) -> None:
-        if bound.mode not in ("abs", "pwrel"):
-            raise ValueError(
-                f"{array.name} has a bound by {bound.mode}, which differs from chunk to chunk, so "
-                "no largest error can be recorded: give abs or pwrel"
-            )
-        kind = "absolute" if bound.mode == "abs" else "relative"
+    def _record(
+        self, array: xr.DataArray, bound: Rule, settings: Mapping[str, Any], container: str
+    ) -> None:
+        kind = "relative" if bound.mode == "pwrel" else "absolute"
         error = f"quantization_maximum_{kind}_error"
-        stored = About(str(array.name), array.variable).stored
-        if stored.kind in "iu" or _QUANTIZATION in array.attrs or error in array.attrs:
-            array.attrs[f"szgpu_maximum_{kind}_error"] = bound.bound
+        about = About(str(array.name), array.variable)
+        most = bound.bound
+        if bound.mode in ("rel", "psnr"):
+            most = settings["abs"] * abs(about.packing[0])
+        if about.stored.kind in "iu" or _QUANTIZATION in array.attrs or error in array.attrs:
+            array.attrs[f"szgpu_maximum_{kind}_error"] = most
             return
-        array.attrs.update({_QUANTIZATION: container, error: bound.bound})
+        array.attrs.update({_QUANTIZATION: container, error: most})
 
 
 @xr.register_dataset_accessor("szgpu")  # type: ignore[no-untyped-call]
@@ -182,7 +181,7 @@ class _Accessor:
             As in `szgpu.compress`, in the unit of the values as xarray shows them. A number is for
             all fields. A mapping has rules: a name, a pattern such as ``"t*"``, ``"units=K"`` or
             ``"standard_name=air_*"``, and the number for what fits. `rel` and `psnr` mean the range
-            of each chunk.
+            of each variable, for which its values are read, or computed by Dask.
         lossless, keep : names or patterns, optional
             What is compressed losslessly, or not by szgpu. ``lossless=True`` is for all fields.
         zarr_format : {2, 3}, optional
@@ -315,8 +314,8 @@ class _Judge:
             least, greatest = about.valid
             if not least <= greatest:
                 raise _Declined("no valid values, by its valid_range, valid_min and valid_max")
-            if self._engine != "zarr":
-                raise _Declined("valid limits, which szgpu --repack keeps, and the filter does not")
+            if self._engine != "zarr" and not about.stays_valid:
+                raise _Declined("values outside its valid limits, which only szgpu --repack keeps")
         count = about.count_fills(self._zarr_format if self._engine == "zarr" else None)
         if count > 4:
             raise _Declined(f"{count} kinds of missing values, and 4 can be kept")

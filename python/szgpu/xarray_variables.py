@@ -5,15 +5,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from . import _core, value_types
+from . import _core, arrays, value_types
+from .compressor import compressor_of_thread
 from .roles import NAMING, Rule
+from .settings import Settings
 
 _PACKING = ("scale_factor", "add_offset")
 _MISSING = ("_FillValue", "missing_value")
@@ -134,19 +136,65 @@ class About:
 
     def settings(self, rule: Rule) -> dict[str, Any]:
         """Make the settings of the codec: what a rule means for what is stored."""
-        bound = rule.bound
-        if rule.mode == "abs":
+        mode, bound = rule.mode, rule.bound
+        if mode in ("rel", "psnr"):
+            share = bound if mode == "rel" else math.sqrt(3) * 10 ** (-bound / 20)
+            mode, bound = "abs", share * self._width()
+        if mode == "abs":
             bound = bound / abs(self.packing[0])
-            for _ in range(3 if self.is_packed else 0):  # a little below what was rounded
+            is_rounded = self.is_packed or mode != rule.mode
+            for _ in range(3 if is_rounded else 0):  # a little below
                 bound = math.nextafter(bound, 0)
-        if rule.mode == "lossless" or not (bound > 0 and math.isfinite(bound)):
+        if mode == "lossless" or not (bound > 0 and math.isfinite(bound)):
             return {"lossless": True}
-        found: dict[str, Any] = {rule.mode: bound}
+        found: dict[str, Any] = {mode: bound}
         if self.fills:
             found["fill"] = list(self.fills)
         if self.valid is not None:
             found["valid"] = self.valid
         return found
+
+    # ---- what the values themselves say ----
+
+    def _of_blocks(self, function: Callable[..., Any], *more: Any) -> list[Any]:
+        """Call a function with each of Dask's chunks, or with all values."""
+        if self.variable.chunks is None:
+            return [function(np.asarray(self.variable.data), *more)]
+        import dask
+
+        blocks = self.variable.data.to_delayed().ravel()
+        return list(dask.compute(*(dask.delayed(function)(block, *more) for block in blocks)))
+
+    def _width(self) -> float:
+        """Find the range of the values that are neither missing nor invalid, in their own unit."""
+        scale, offset = self.packing
+        is_unpacked = any(name in self.variable.encoding for name in _PACKING)
+        valid = self.valid
+        if valid is not None and is_unpacked:
+            low, high = sorted(limit * scale + offset for limit in valid)
+            valid = (low, high)
+        ends = [pair for pair in self._of_blocks(_find_ends, self.fills, valid) if pair is not None]
+        if not ends:
+            return 0.0
+        least, greatest = (f(pair[i] for pair in ends) for i, f in enumerate((min, max)))
+        return float(greatest - least) * (1 if is_unpacked else abs(scale))
+
+    @cached_property
+    def stays_valid(self) -> bool:
+        """Whether HDF5's filter, which is not told of valid values, restores none that are not.
+
+        It keeps values in the range of their chunk, which has the fill value, or 0, beyond the
+        array's edge.
+        """
+        if self.valid is None:
+            return True
+        least, greatest = self.valid
+        has_own_fill = self.attributes.get("_FillValue") is not None
+        if self.is_packed or self.stored != self.variable.dtype:
+            return False
+        if not (has_own_fill or least <= 0 <= greatest):
+            return False
+        return all(self._of_blocks(_are_within, self.fills, self.valid))
 
     # ---- encodings ----
 
@@ -193,6 +241,7 @@ class About:
         own = self.variable.encoding
         made = {name: own[name] for name in _KEPT_ENCODING if name in own}
         kept = dict(settings)
+        kept.pop("valid", None)  # they stay so: see stays_valid
         own_fill = tuple(_numbers(self.attributes.get("_FillValue")))
         fills = [fill for fill in kept.pop("fill", ()) if fill not in own_fill]
         return {**made, **Filter(**kept, fill=fills or None), "chunksizes": self._hdf5_chunk()}
@@ -228,6 +277,32 @@ class About:
             chunk.append(max(1, min(length, room)))
             room //= chunk[-1]
         return tuple(reversed(chunk))
+
+
+def _find_ends(
+    values: np.ndarray, fills: tuple[float, ...], valid: tuple[float, float] | None
+) -> tuple[float, float] | None:
+    """Find the least and the greatest value that count for a range, as an archive states them."""
+    line = np.ascontiguousarray(values).reshape(-1)
+    line = line.astype(line.dtype.newbyteorder("="), copy=False)
+    if line.size == 0:
+        return None
+    settings = Settings(rel=1.0, valid=valid)
+    stated = compressor_of_thread(1).foresee_chunk(arrays.field_of(line, True), settings, fills)
+    if stated["limits"] is not None:
+        return float(stated["limits"][0]), float(stated["limits"][1])
+    numbers = line.astype("f8")  # all are equal, for instance
+    is_one = np.isfinite(numbers) & ~np.isin(numbers, stated["fills"])
+    if valid is not None:
+        is_one &= (numbers >= valid[0]) & (numbers <= valid[1])
+    numbers = numbers[is_one]
+    return (float(numbers.min()), float(numbers.max())) if numbers.size else None
+
+
+def _are_within(values: np.ndarray, fills: tuple[float, ...], valid: tuple[float, float]) -> bool:
+    """Whether all values are valid or missing."""
+    is_right = (values >= valid[0]) & (values <= valid[1]) | np.isnan(values)
+    return bool((is_right | np.isin(values, fills)).all())
 
 
 def _numbers(given: Any) -> Iterator[float]:

@@ -141,7 +141,9 @@ def test_bounds_are_in_physical_units():
     packed = plan["packed"].settings
     assert 10 * (1 - 1e-15) <= packed["abs"] < 10 and packed["fill"] == [-32767]
     assert plan["tos"].settings["abs"] == 0.01 and plan["tos"].settings["fill"] == [-9999]
-    assert plan["uo"].settings["rel"] == 1e-3 and "fill" not in plan["uo"].settings
+    width = float(dataset.uo.max() - dataset.uo.min())
+    assert plan["uo"].settings == {"abs": pytest.approx(1e-3 * width), **plan["uo"].settings}
+    assert "fill" not in plan["uo"].settings
     dataset.packed.encoding["scale_factor"] = -0.01
     assert 0.999 < dataset.szgpu.plan(abs={"packed": 0.01})["packed"].settings["abs"] < 1
     dataset.packed.attrs["valid_range"] = [-1.0, 2.0]  # floats: of unpacked values
@@ -149,6 +151,65 @@ def test_bounds_are_in_physical_units():
     assert limited["valid"] == (-150, 150)
     dataset.packed.attrs["valid_range"] = np.array([-7, 9], "i2")
     assert dataset.szgpu.plan(abs={"packed": 1})["packed"].settings["valid"] == (-7, 9)
+
+
+@pytest.mark.parametrize("cut", [None, {"y": 40}])
+@pytest.mark.parametrize("decode", [True, False])
+def test_rel_and_psnr_mean_the_range_of_the_variable(cut, decode, tmp_path):
+    """Missing, well-known missing and invalid values do not count, in whichever unit they are."""
+    values = wave(90, 100, dtype="f8") * np.linspace(0.1, 5, 90)[:, None]
+    values[:8] = 0.25  # a chunk of equal values states no range
+    width = values.max() - values.min()
+    values[20, :9], values[20, 9:20], values[21], values[22] = np.nan, 1e20, 700, -np.inf
+    made = xr.Dataset({"t": (("y", "x"), values, {"valid_max": 100.0})})
+    made.t.encoding["_FillValue"] = -77.0
+    integers = np.where(abs(values) < 100, values, np.nan)
+    made["p"] = (("y", "x"), integers, {"valid_range": np.array([-500, 400], "i2")})
+    made.p.encoding = {"dtype": "int16", "scale_factor": -0.01, "_FillValue": np.int16(-32768)}
+    packed = integers[(integers >= -4) & (integers <= 5)]
+    made.to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf", mask_and_scale=decode) as dataset:
+        dataset = dataset.chunk(cut) if cut else dataset
+        plan = dataset.szgpu.plan(rel={"t": 1e-3}, psnr={"p": 60})
+    assert plan["t"].settings["abs"] == pytest.approx(1e-3 * width, rel=1e-6)
+    most = 3**0.5 * 1e-3 * (packed.max() - packed.min())
+    assert plan["p"].settings["abs"] * 0.01 == pytest.approx(most, rel=0.01)
+    equal = xr.Dataset({"t": (("y", "x"), np.full((90, 100), 3.0))}).szgpu.plan(rel=0.1)["t"]
+    assert equal.settings["lossless"] and "abs" not in equal.settings
+
+
+def test_valid_values_of_netcdf(tmp_path):
+    """The filter is told of no limits, but leaves none if all values are valid to begin with."""
+    values = wave(90, 130) + 3
+    limits = [float(values.min()), float(values.max())]
+
+    def plan(array, bound=0.5, **encoding):
+        dataset = xr.Dataset({"t": (("y", "x"), array, {"valid_range": limits})})
+        dataset.t.encoding = encoding
+        return dataset, dataset.szgpu.plan("h5netcdf", abs=bound)
+
+    missing = values.copy()
+    missing[5:9] = np.nan
+    for cut in (None, {"y": 40}):
+        dataset, _ = plan(missing, _FillValue=np.float32(-9))
+        dataset = dataset.chunk(cut) if cut else dataset
+        found = dataset.szgpu.plan("h5netcdf", abs=0.5)
+        assert found["t"].is_compressed, found
+        dataset.to_netcdf(tmp_path / "a.nc", engine="h5netcdf", encoding=found.encoding, mode="w")
+        with xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf") as back:
+            got = back.t.values
+        assert np.array_equal(np.isnan(got), np.isnan(missing))
+        assert np.nanmin(got) >= limits[0] and np.nanmax(got) <= limits[1]
+        assert 0.1 < np.nanmax(abs(got - missing)) <= 0.5
+    invalid = values.copy()
+    invalid[5, 5] = 99
+    for array, encoding in (
+        (invalid, {"_FillValue": np.float32(-9)}),
+        (values, {"_FillValue": None}),  # a chunk would have zeros beyond the array's edge
+        (values, {"_FillValue": np.float32(-9), "dtype": "float64"}),
+    ):
+        found = plan(array, **encoding)[1]["t"]
+        assert found.why == "values outside its valid limits, which only szgpu --repack keeps"
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -264,8 +325,11 @@ def test_the_loss_is_recorded(tmp_path):
     assert "szgpu_quantization_2" in again
     nothing = dataset.szgpu.plan(lossless=True).recorded
     assert nothing.identical(dataset)
-    with pytest.raises(ValueError, match="tos has a bound by rel.*no largest error"):
-        dataset.szgpu.plan(rel={"tos": 1e-3}).recorded
+    relative = dataset.szgpu.plan(rel={"tos": 1e-3, "packed": 0.01}).recorded
+    width = float(dataset.tos.max() - dataset.tos.min())
+    assert relative.tos.attrs["quantization_maximum_absolute_error"] == pytest.approx(1e-3 * width)
+    width = float(dataset.packed.max() - dataset.packed.min())
+    assert relative.packed.attrs["szgpu_maximum_absolute_error"] == pytest.approx(0.01 * width)
 
 
 # ---- rules, and what is refused ----
@@ -310,7 +374,7 @@ REFUSED = [
     ({"abs": {"single": 0.1}}, "single cannot get a bound: a single value"),
     ({"pwrel": {"packed": 0.1}}, "packed cannot get a bound: pwrel is for float32 and float64"),
     ({"pwrel": {"limited": 0.1}}, "limited cannot get a bound: pwrel does not keep to its valid"),
-    ({"abs": {"limited": 0.1}, "engine": "h5netcdf"}, "limited cannot get a bound: valid limits"),
+    ({"abs": {"limited": 0.1}, "engine": "h5netcdf"}, "limited cannot get a bound: values outside"),
     ({"abs": 1, "engine": "netcdf4"}, "use engine='h5netcdf'"),
     ({"abs": 1, "engine": "grib"}, "engine is 'grib', which is not one of zarr, h5netcdf"),
     ({"abs": 1, "zstd": 77}, "zstd is 77"),
@@ -431,6 +495,7 @@ def draw_bounds(rng, keys):
 @pytest.mark.filterwarnings("ignore::xarray.SerializationWarning")
 def test_decisions_are_those_of_the_command(tmp_path):
     counts = {"compressed": 0, "kept": 0, "refused": 0}
+    compared = set()
     for seed in range(80):
         rng, dataset = draw_dataset(seed, 0.12)
         path = tmp_path / "a.nc"
@@ -454,9 +519,12 @@ def test_decisions_are_those_of_the_command(tmp_path):
                 continue  # a dimension without a variable
             assert one["is_compressed"] == plan[name].is_compressed, (seed, one, plan[name])
             counts["compressed" if one["is_compressed"] else "kept"] += 1
-            if one["is_compressed"] and plan[name].bound.mode == "abs" and "bound" in one:
-                assert plan[name].bound.bound == pytest.approx(one["absolute_bound"])
+            settings = plan[name].settings or {}
+            if "abs" in settings and "bound" in one and one["type"].startswith("f"):
+                assert settings["abs"] == pytest.approx(one["absolute_bound"]), (seed, one)
+                compared.add(plan[name].bound.mode)
     print(counts)
+    assert compared == {"abs", "rel", "psnr"}
     assert all(count > 10 for count in counts.values()), counts
 
 
@@ -471,10 +539,7 @@ def most_error(want, settings):
         return settings["pwrel"] * abs(want)
     if "lossless" in settings:
         return 0
-    finite = want[np.isfinite(want)]
-    width = finite.max() - finite.min() if finite.size else 0
-    share = settings["rel"] if "rel" in settings else 3**0.5 * 10 ** (-settings["psnr"] / 20)
-    return width * share * (1 + 1e-12)
+    raise AssertionError(settings)
 
 
 def require_right(name, want, got, verdict):
