@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
@@ -160,8 +161,7 @@ class About:
         """Call a function with each of Dask's chunks, or with all values."""
         if self.variable.chunks is None:
             return [function(np.asarray(self.variable.data), *more)]
-        import dask
-
+        dask: Any = importlib.import_module("dask")
         blocks = self.variable.data.to_delayed().ravel()
         return list(dask.compute(*(dask.delayed(function)(block, *more) for block in blocks)))
 
