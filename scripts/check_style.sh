@@ -18,7 +18,7 @@ search() { # grep that finds nothing without failing
 
 mapfile -t library < <(find src include -type f | sort)
 mapfile -t code < <(find src include apps bench test fuzz datasets examples \
-  -type f -regex '.*\.\(c\|h\|inc\|cu\|cuh\)' | sort)
+  -type f -regex '.*\.\(c\|h\|cpp\|hpp\|inc\|cu\|cuh\|[fF]90\)' | sort)
 mapfile -t scripts < <(find scripts test fuzz .ci bench datasets examples -type f \
   \( -name '*.sh' -o -name '*.py' -o -path '.ci/run' \) | sort)
 mapfile -t cmake < <(find . -path ./build -prune -o \( -name CMakeLists.txt -o -name "*.cmake" \) -print | sort)
@@ -58,7 +58,7 @@ misnamed() {
     name=$(basename "$file")
     line=$(sed -n '1{/^#!/n;p;q}' "$file")
     case $line in
-      "/* $name - "* | "# $name - "* | "\"\"\"$name - "*) ;;
+      "/* $name - "* | "! $name - "* | "# $name - "* | "\"\"\"$name - "*) ;;
       *) echo "$file: $line" ;;
     esac
   done
@@ -71,7 +71,7 @@ rule "The licence follows near the top: SPDX-License-Identifier." \
   done)"
 rule "Nothing is left for later in the text: it is done, or it is an issue." \
   "$(search -w 'TO[D]O|FIX[M]E|HA[C]K|X[X]X' "${texts[@]}")"
-rule "Lines of C and CMake end at 100 columns." "$(search '.{101}' "${code[@]}" "${cmake[@]}")"
+rule "Lines of C, C++, Fortran and CMake end at 100 columns." "$(search '.{101}' "${code[@]}" "${cmake[@]}")"
 rule "No tabs, no blanks at the end of a line." \
   "$(search -e $'\t' -e ' +$' "${code[@]}" "${scripts[@]}" "${cmake[@]}")"
 

@@ -48,7 +48,7 @@ done
 # --- The layout of code -------------------------------------------------------------------------
 
 # Without .inc files: clang-format takes macros in place of names for something else.
-mapfile -t code < <(printf '%s\n' "${files[@]}" | grep -E '\.(c|h|cu|cuh)$')
+mapfile -t code < <(printf '%s\n' "${files[@]}" | grep -E '\.(c|h|cpp|hpp|cu|cuh)$')
 if [ ${#code[@]} -gt 0 ] && find_tool clang-format; then
   "$command" --dry-run --Werror "${code[@]}" || {
     echo "lint.sh: '$command -i FILE' lays a file out as .clang-format says." >&2
