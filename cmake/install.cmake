@@ -43,7 +43,8 @@ endif()
 install(TARGETS szgpu EXPORT szgpuTargets
   LIBRARY COMPONENT library NAMELINK_COMPONENT development
   ARCHIVE COMPONENT development)
-install(FILES include/szgpu.h include/szgpu_series.h
+# szgpu.f90 is there for every Fortran compiler, also without SZGPU_FORTRAN.
+install(FILES include/szgpu.h include/szgpu_series.h include/szgpu.hpp include/szgpu.f90
   ${PROJECT_BINARY_DIR}/include/szgpu_hdf5.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(EXPORT szgpuTargets NAMESPACE szgpu::

@@ -44,6 +44,7 @@ if [ "$purpose" = quick ] || [ "$purpose" = test ]; then
 fi
 if [ "$purpose" = test ]; then
   need python3-matplotlib has_module matplotlib # draws what bench/compare.py measures
+  need gfortran have gfortran
   need zstd have zstd
   need ccache have ccache
   need help2man have help2man # made the manual page

@@ -88,12 +88,15 @@ run_tests() { # preset, ctest's options
 }
 
 mpi=ON
+fortran=OFF
+! command -v gfortran >/dev/null || fortran=ON
 case $what in
   quick) mpi=OFF chosen=(-L '^(fast|quick)$') ;;
   all) chosen=(-LE '^(cuda|slow)$') ;;
   slow) chosen=(-LE '^cuda$') ;;
 esac
-part 'build, release' build release -DSZGPU_HDF5=ON -DSZGPU_MPI=$mpi -DSZGPU_WERROR="$werror" --
+part 'build, release' build release -DSZGPU_HDF5=ON -DSZGPU_MPI=$mpi -DSZGPU_FORTRAN=$fortran \
+  -DSZGPU_WERROR="$werror" --
 part 'tests, release' run_tests release "${chosen[@]}" || failed=1
 
 lint_failed=0

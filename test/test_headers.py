@@ -19,6 +19,7 @@ import tempfile
 
 C = (("c99",), ("c11",), ("c17",), ("c23", "c2x"))  # a standard by its names
 CXX = (("c++11",), ("c++14",), ("c++17",), ("c++20",))
+CXX17 = ("c++17", "c++20")  # for szgpu.hpp
 FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow",
          "-Wmissing-field-initializers", "-Werror", "-fsyntax-only"]
 LEAST_DEFAULTS = 5
@@ -82,6 +83,9 @@ def main():
             files.append(os.path.join(folder, stem + ".c"))
             with open(files[-1], "w", encoding="utf-8") as file:
                 file.write(text)
+        cxx17 = [os.path.join(folder, "hpp.cpp")]
+        with open(cxx17[0], "w", encoding="utf-8") as file:
+            file.write("#include <szgpu.hpp>\n")
         compilers = dict.fromkeys(["gcc", "clang", "g++", "clang++", *more])
         for compiler in compilers:
             if not shutil.which(compiler):
@@ -93,7 +97,7 @@ def main():
                 if not name:
                     print(f"skipped: {compiler} does not know {standard[0]}")
                     continue
-                for file in files:
+                for file in files + (cxx17 if standard[0] in CXX17 else []):
                     done = subprocess.run(
                         [compiler, f"-std={name}", *FLAGS, *hdf5, f"-I{include}", f"-I{made}",
                          "-x", language, file], capture_output=True, text=True, check=False)
