@@ -48,6 +48,7 @@ install_shared() {
   local build=$work/build-shared
   "$cmake" -S "$source_dir" -B "$build" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=ON \
     -DSZGPU_TESTS=OFF -DCMAKE_C_COMPILER="$cc" -DCMAKE_INSTALL_PREFIX="$work/nowhere" \
+    -DSZGPU_FORTRAN="$(command -v gfortran >/dev/null && echo ON || echo OFF)" \
     >"$work/log" 2>&1 || { cat "$work/log"; fail "shared: configuring failed"; }
   "$cmake" --build "$build" --parallel "$(nproc)" >"$work/log" 2>&1 ||
     { cat "$work/log"; fail "shared: building failed"; }
@@ -70,6 +71,63 @@ use_by_pkg_config() { # kind, prefix, libdir
   compile_example compress.c cc "$work/consumer-$kind" "$libdir" "$cc -std=c11"
   LD_LIBRARY_PATH=$libdir "$work/consumer-$kind" ||
     fail "$kind: the program built by pkg-config failed"
+}
+
+page_block() { # language, number: a block of docs/bindings.md
+  awk -v start="\`\`\`$1" -v number="$2" '
+    /^```/ { on = $0 == start && ++count == number; next }
+    on' "$source_dir/docs/bindings.md"
+}
+
+# The page's first program in a language, as a stranger would walk it. Sizes may differ.
+walk_page() { # kind, libdir, number of the program, its language, its file
+  local -r folder=$work/walk-$1-$4
+  mkdir "$folder"
+  page_block "$4" 1 >"$folder/$5"
+  (cd "$folder" && export PKG_CONFIG_PATH=$2/pkgconfig LD_LIBRARY_PATH=$2 &&
+    eval "set -e; $(page_block sh "$3")") >"$work/printed" ||
+    fail "$1: the commands of docs/bindings.md for $5 failed"
+  diff <(page_block text "$3" | sed 's/-> [0-9]* bytes/-> N bytes/') \
+    <(sed 's/-> [0-9]* bytes/-> N bytes/' "$work/printed") ||
+    fail "$1: docs/bindings.md shows something else than $5 prints"
+}
+
+use_cxx() { # kind, libdir
+  if ! command -v c++ >/dev/null; then
+    echo "skipped: compiling series.cpp, for there is no c++"
+    return
+  fi
+  compile_example series.cpp c++ "$work/series-$1" "$2"
+  LD_LIBRARY_PATH=$2 "$work/series-$1" "$work/wave.szgs" || fail "$1: series.cpp failed"
+  walk_page "$1" "$2" 2 cpp first.cpp
+}
+
+# szgpu.f90 beside the headers is for any compiler; only the shared library has the target, too.
+use_fortran() { # kind, prefix, libdir
+  local -r consumer=$source_dir/examples/fortran program=$work/heat-$1
+  local arguments
+  if ! command -v gfortran >/dev/null; then
+    echo "skipped: the Fortran module, for there is no gfortran"
+    return
+  fi
+  arguments=$(sed -n 's/^! gfortran //p' "$consumer/heat.f90")
+  mkdir "$program"
+  (cd "$program" && PKG_CONFIG_PATH=$3/pkgconfig \
+    eval "gfortran -o heat ${arguments/ heat.f90/ $consumer/heat.f90}") ||
+    fail "$1: heat.f90 cannot be compiled as it says"
+  LD_LIBRARY_PATH=$3 "$program/heat" "$program/heat.szgs" || fail "$1: heat.f90 failed"
+  walk_page "$1" "$3" 1 fortran first.f90
+
+  if "$cmake" -S "$consumer" -B "$program" -DCMAKE_PREFIX_PATH="$2" >"$work/log" 2>&1; then
+    [ "$1" = shared ] || fail "$1: find_package found a Fortran module"
+    "$cmake" --build "$program" >"$work/log" 2>&1 ||
+      { cat "$work/log"; fail "$1: the Fortran project did not build"; }
+    "$program/heat" "$program/heat.szgs" || fail "$1: heat.f90 by find_package failed"
+  else
+    [ "$1" = static ] || { cat "$work/log"; fail "$1: find_package found no Fortran module"; }
+    tr -s ' \n' ' ' <"$work/log" | grep -qF 'this szgpu was built without SZGPU_FORTRAN' ||
+      { cat "$work/log"; fail "$1: find_package does not say that there is no Fortran module"; }
+  fi
 }
 
 use_command() { # kind, prefix
@@ -176,6 +234,8 @@ for kind in static shared; do
   fi
   use_by_find_package "$kind" "$prefix"
   use_by_pkg_config "$kind" "$prefix" "$libdir"
+  use_cxx "$kind" "$libdir"
+  use_fortran "$kind" "$prefix" "$libdir"
   if [ $kind = static ]; then
     check_static "$libdir/libszgpu.a"
   else
