@@ -19,8 +19,10 @@ program test_fortran
   select case (argument(3))
   case ('dies-by-bound')
     call die_by_bound()
+    stop 3
   case ('dies-by-copy')
     call die_by_copy()
+    stop 3
   end select
 
   call test_every_type_and_rank(folder)
