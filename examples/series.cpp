@@ -1,7 +1,7 @@
 /* series.cpp - a C++ program: appends the steps of a wave to a series, reads one, checks the bound.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * c++ -std=c++17 series.cpp $(pkg-config --cflags --libs szgpu)
+ * c++ series.cpp -std=c++17 $(pkg-config --cflags --libs szgpu)
  */
 #include <algorithm>
 #include <cmath>
