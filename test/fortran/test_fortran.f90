@@ -2,8 +2,8 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
 ! usage: test_fortran COMMAND FOLDER [dies-by-bound|dies-by-copy]
-! COMMAND is the program szgpu; files are written to FOLDER. With a third argument, the program does
-! what must end it with a sentence.
+! COMMAND is the absolute path of szgpu; files are written to FOLDER. With a third argument, the
+! program does what must end it with a sentence.
 program test_fortran
   use, intrinsic :: iso_fortran_env, only: int8, int64, real32, real64
   use checks
