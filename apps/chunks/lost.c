@@ -91,6 +91,7 @@ szgpu_params chunk_lossless_params(const szgpu_params *params) {
   szgpu_params lossless = SZGPU_PARAMS_DEFAULTS;
   lossless.mode = SZGPU_MODE_LOSSLESS;
   lossless.layout = params->layout;
+  lossless.source = params->source;
   lossless.zstd_level = params->zstd_level;
   return lossless;
 }

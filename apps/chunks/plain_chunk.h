@@ -10,6 +10,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { PLAIN_CHUNK_HEAD_BYTES = 16 };
 
 bool plain_chunk_is_one(const void *stored, size_t stored_bytes);
@@ -17,5 +21,9 @@ bool plain_chunk_is_one(const void *stored, size_t stored_bytes);
 void plain_chunk_make(const void *chunk, size_t chunk_bytes, void *stored);
 /* Why it does not hold chunk_bytes bytes behind its head; NULL: it does. */
 const char *plain_chunk_fault(const void *stored, size_t stored_bytes, size_t chunk_bytes);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

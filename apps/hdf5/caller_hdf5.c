@@ -52,6 +52,22 @@ static bool take_functions(void *library, const void *base, caller_hdf5 *caller)
   return major > 1 || (major == 1 && minor >= 10);
 }
 
+/* netCDF allocates chunks by malloc and frees what it gets. */
+static void *allocate(size_t byte_count, hbool_t is_clear) {
+  return is_clear ? calloc(1, byte_count) : malloc(byte_count);
+}
+static herr_t release(void *memory) {
+  free(memory);
+  return 0;
+}
+static bool take_netcdf(const void *return_address, caller_hdf5 *caller) {
+  *caller = (caller_hdf5){.is_netcdf = true,
+                          .has_large_chunks = true,
+                          .H5allocate_memory = allocate,
+                          .H5free_memory = release};
+  return caller_netcdf_of(return_address, &caller->netcdf);
+}
+
 /* Keeps the handle, so that the library is not unloaded and another one put in its place. */
 static bool open_library(const Dl_info *where, caller_hdf5 *caller) {
   void *const library = dlopen(where->dli_fname, RTLD_NOLOAD | RTLD_LAZY);
@@ -74,7 +90,7 @@ caller_hdf5 *caller_hdf5_of(const void *return_address) {
     if (known->base == where.dli_fbase) return known;
   caller_hdf5 *const caller = calloc(1, sizeof *caller);
   if (!caller) return NULL;
-  if (!open_library(&where, caller)) {
+  if (!open_library(&where, caller) && !take_netcdf(return_address, caller)) {
     free(caller);
     return NULL;
   }
@@ -101,6 +117,10 @@ static bool has_error_class(caller_hdf5 *caller) {
 
 void caller_hdf5_push(caller_hdf5 *caller, const char *file, const char *function, int line,
                       const char *sentence) {
+  if (caller->is_netcdf) {
+    caller_netcdf_log(&caller->netcdf, CALLER_NETCDF_ERROR, sentence);
+    return;
+  }
   if (!has_error_class(caller)) return;
   /* HDF5 2.0 pauses its stack while it runs a filter: it drops what a filter pushes, and a call
    * that pauses the stack again clears it. A new stack is not paused, and can replace the paused

@@ -1,4 +1,4 @@
-/* caller_hdf5.h - the functions of the libhdf5 that called the plugin.
+/* caller_hdf5.h - the functions of the libhdf5, or of the libnetcdf, that called the plugin.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * A process may hold several libhdf5, such as h5py's own and netCDF's, each with its own
@@ -11,6 +11,8 @@
 
 #include <hdf5.h>
 #include <stdbool.h>
+
+#include "caller_netcdf.h"
 
 #if !H5_VERSION_GE(1, 10, 0)
 #error "szgpu's HDF5 filter needs HDF5 1.10 or later: before, hid_t had 32 bits"
@@ -55,18 +57,20 @@ typedef struct caller_hdf5 {
   herr_t (*H5Eis_paused)(hid_t stack, bool *is_paused);
   bool has_all;          /* a program with a static libhdf5 may lack some of those for datasets */
   bool has_large_chunks; /* of 4 GiB and more, from HDF5 2.0 on */
+  bool is_netcdf;        /* it is a libnetcdf: memory is malloc's, and H5E and the rest are NULL */
+  caller_netcdf netcdf;
   hid_t error_class, error_major, error_minor; /* made by caller_hdf5_push; 0: not yet */
   struct caller_hdf5 *next;
   const void *base; /* the address of the library */
 } caller_hdf5;
 
-/* The libhdf5 that contains return_address, which is __builtin_return_address(0) of a function that
- * it called. Lives as long as the process. NULL if that is not a libhdf5 1.10 or later, if it does
- * not export what chunks need, or if memory is out. */
+/* The libhdf5 or libnetcdf that contains return_address, which is __builtin_return_address(0) of a
+ * function that it called. Lives as long as the process. NULL if that is neither, if it is a
+ * libhdf5 before 1.10, if it does not export what chunks need, or if memory is out. */
 caller_hdf5 *caller_hdf5_of(const void *return_address);
 
-/* Puts a sentence on the caller's error stack. Other calls of HDF5 clear the stack, so this one
- * must be the last. */
+/* Puts a sentence on the caller's error stack, or in netCDF's log. Other calls of HDF5 clear the
+ * stack, so this one must be the last. */
 void caller_hdf5_push(caller_hdf5 *caller, const char *file, const char *function, int line,
                       const char *sentence);
 

@@ -80,14 +80,6 @@ static bool dtype_of_integer(const caller_hdf5 *caller, hid_t type, szgpu_dtype 
   return false;
 }
 
-/* What a dataset's values are to the library. */
-typedef struct value_kind {
-  szgpu_dtype dtype;
-  uint64_t parts; /* values of dtype that one of the dataset's takes */
-  bool is_number; /* one that has a bound; else bytes */
-  bool is_integer, is_big_endian;
-} value_kind;
-
 /* Bytes, as values of the widest type into which theirs can be divided. */
 static value_kind kind_of_bytes(size_t byte_count) {
   static const struct {
@@ -115,8 +107,17 @@ static value_kind kind_of(const caller_hdf5 *caller, hid_t type) {
   return kind.is_number && has_order ? kind : kind_of_bytes(bytes);
 }
 
-/* Takes the user's words and what they mean. A list that was stored before, which h5repack passes
- * on, has more words after them, perhaps of another dataset. */
+const char *dataset_user_words(dataset_filter *dataset, szgpu_params *params) {
+  const char *const sentence = szgpu_h5_params(dataset->words, dataset->word_count, params);
+  if (sentence) return sentence;
+  if (dataset->word_count < SZGPU_H5_WORD_OPTIONS)
+    szgpu_h5_cd_values(SZGPU_MODE_LOSSLESS, 0, dataset->words);
+  else if (dataset->word_count == SZGPU_H5_WORD_OPTIONS)
+    dataset->words[SZGPU_H5_WORD_OPTIONS] = 0;
+  dataset->word_count = szgpu_h5_user_words(dataset->words);
+  return NULL;
+}
+
 static dataset_verdict take_words(const caller_hdf5 *caller, hid_t properties,
                                   dataset_filter *dataset, szgpu_params *params,
                                   const char **sentence) {
@@ -124,14 +125,8 @@ static dataset_verdict take_words(const caller_hdf5 *caller, hid_t properties,
   WRONG_IF(caller->H5Pget_filter_by_id2(properties, PLUGIN_FILTER_ID, &dataset->flags,
                                         &dataset->word_count, dataset->words, 0, NULL, NULL) < 0,
            "HDF5 does not give cd_values");
-  *sentence = szgpu_h5_params(dataset->words, dataset->word_count, params);
-  if (*sentence) return DATASET_WRONG;
-  if (dataset->word_count < SZGPU_H5_WORD_OPTIONS)
-    szgpu_h5_cd_values(SZGPU_MODE_LOSSLESS, 0, dataset->words);
-  else if (dataset->word_count == SZGPU_H5_WORD_OPTIONS)
-    dataset->words[SZGPU_H5_WORD_OPTIONS] = 0;
-  dataset->word_count = szgpu_h5_user_words(dataset->words);
-  return DATASET_FITS;
+  *sentence = dataset_user_words(dataset, params);
+  return *sentence ? DATASET_WRONG : DATASET_FITS;
 }
 
 /* Values that have no bound, or that the user may not mean, are compressed losslessly: a tool that
@@ -144,13 +139,6 @@ static void make_lossless(dataset_filter *dataset, const char *note) {
   words[SZGPU_H5_WORD_OPTIONS] = options;
   dataset->note = note;
 }
-
-/* A chunk, in values of the dataset. */
-typedef struct chunk_size {
-  int rank;
-  uint64_t dims[H5S_MAX_RANK];
-  uint64_t bytes;
-} chunk_size;
 
 static chunk_size size_of_chunk(const caller_hdf5 *caller, hid_t properties, hid_t type) {
   hsize_t dims[H5S_MAX_RANK] = {0};
@@ -230,10 +218,9 @@ static uint64_t widen(const float_layout *layout, uint64_t bits) {
   return sign << 63 | exponent << MANTISSA_BITS | (mantissa & (hidden - 1)) << shift;
 }
 
-/* The number of a value, by its bits; false if it is a signalling NaN, which would become another
- * one as a double. Without a name such a fill value is kept like any NaN. Computes with integers
- * alone, because a program that calls HDF5 may flush denormals to zero, or trap exceptions. */
-static bool number_of(szgpu_dtype dtype, uint64_t bits, double *number) {
+/* Computes with integers alone, because a program that calls HDF5 may flush denormals to zero, or
+ * trap exceptions. */
+bool dataset_number(szgpu_dtype dtype, uint64_t bits, double *number) {
   for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
     if (floats[i].dtype != dtype || dtype == SZGPU_F64) continue;
     const float_layout *const layout = &floats[i].layout;
@@ -276,7 +263,7 @@ static dataset_verdict take_fill(const caller_hdf5 *caller, hid_t properties, hi
   WRONG_IF(caller->H5Pget_fill_value(properties, type, &bits) < 0,
            "HDF5 does not give the fill value");
   if (kind->is_big_endian) values_swap(&bits, value_bytes(kind->dtype), 1);
-  if (number_of(kind->dtype, bits, fill)) *own_fill = fill;
+  if (dataset_number(kind->dtype, bits, fill)) *own_fill = fill;
   return DATASET_FITS;
 }
 
@@ -298,6 +285,18 @@ static dataset_verdict add_words(const value_kind *kind, const chunk_size *chunk
   return DATASET_FITS;
 }
 
+dataset_verdict dataset_describe(const value_kind *kind, const chunk_size *chunk,
+                                 const szgpu_params *params, const double *fill,
+                                 dataset_filter *dataset, const char **sentence) {
+  szgpu_params stored;
+  szgpu_shape shape;
+  choose_mode(kind, chunk, params, dataset);
+  dataset_verdict const verdict = add_words(kind, chunk, fill, dataset, sentence);
+  if (verdict != DATASET_FITS) return verdict;
+  *sentence = szgpu_h5_chunk(dataset->words, dataset->word_count, &stored, &shape);
+  return *sentence ? DATASET_WRONG : DATASET_FITS;
+}
+
 dataset_verdict dataset_examine(const caller_hdf5 *caller, hid_t properties, hid_t type,
                                 bool wants_words, dataset_filter *dataset, const char **sentence) {
   szgpu_params params;
@@ -313,13 +312,8 @@ dataset_verdict dataset_examine(const caller_hdf5 *caller, hid_t properties, hid
   if (verdict != DATASET_FITS) return verdict;
   value_kind const kind = kind_of(caller, type);
   chunk_size const chunk = size_of_chunk(caller, properties, type);
-  choose_mode(&kind, &chunk, &params, dataset);
   if (wants_words && kind.is_number)
     verdict = take_fill(caller, properties, type, &kind, &fill, &own_fill, sentence);
   if (verdict != DATASET_FITS) return verdict;
-  verdict = add_words(&kind, &chunk, own_fill, dataset, sentence);
-  if (verdict != DATASET_FITS) return verdict;
-  szgpu_shape shape;
-  *sentence = szgpu_h5_chunk(dataset->words, dataset->word_count, &params, &shape);
-  return *sentence ? DATASET_WRONG : DATASET_FITS;
+  return dataset_describe(&kind, &chunk, &params, own_fill, dataset, sentence);
 }

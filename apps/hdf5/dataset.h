@@ -28,6 +28,37 @@ typedef struct dataset_filter {
   const char *note; /* if it fits, but is not compressed as asked: why; else NULL */
 } dataset_filter;
 
+/* What a dataset's values are to the library. */
+typedef struct value_kind {
+  szgpu_dtype dtype;
+  uint64_t parts; /* values of dtype that one of the dataset's takes */
+  bool is_number; /* one that has a bound; else bytes */
+  bool is_integer, is_big_endian;
+} value_kind;
+
+/* A chunk, in values of the dataset. */
+typedef struct chunk_size {
+  int rank;
+  uint64_t dims[H5S_MAX_RANK];
+  uint64_t bytes;
+} chunk_size;
+
+/* Reads the user's words, of which there are dataset->word_count, and makes a whole list of a short
+ * one. A list that was stored before, which h5repack passes on, has more words, perhaps of another
+ * dataset; they go. Returns NULL, or a sentence. */
+const char *dataset_user_words(dataset_filter *dataset, szgpu_params *params);
+
+/* The number of a value, by its bits; false if it is a signalling NaN, which would become another
+ * one as a double. Without a name such a fill value is kept like any NaN. */
+bool dataset_number(szgpu_dtype dtype, uint64_t bits, double *number);
+
+/* Puts behind the user's words what the filter must know of the dataset's chunks. fill: the
+ * dataset's own fill value, or NULL. If values of this kind have no bound, or may not be meant, the
+ * words become those of lossless, and dataset->note says why. */
+dataset_verdict dataset_describe(const value_kind *kind, const chunk_size *chunk,
+                                 const szgpu_params *params, const double *fill,
+                                 dataset_filter *dataset, const char **sentence);
+
 /* properties: the creation properties, < 0 if HDF5 passes none; type: of the values in the file.
  * If the dataset does not fit, *sentence says why. Only set_local wants words: HDF5 also calls
  * can_apply before the first write to a dataset that was opened, and asking for the fill value

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../chunks/lost.h"
@@ -21,6 +22,7 @@
 #include "dataset.h"
 #include "environment.h"
 #include "listener.h"
+#include "nczarr.h"
 
 /* A sentence and the line of this file that it comes from. */
 typedef struct szgpu_fault {
@@ -113,16 +115,20 @@ typedef struct chunk_call {
   szgpu_shape shape;
   size_t field_bytes;
   bool is_optional;
-  bool is_named;   /* else coordinates are stored losslessly */
-  bool is_swapped; /* the dataset's byte order is not the machine's */
+  bool is_named;    /* else coordinates are stored losslessly */
+  bool is_swapped;  /* the dataset's byte order is not the machine's */
+  const char *note; /* that follows an archive in zarr */
 } chunk_call;
 
 static const char *read_words(chunk_call *call, size_t word_count, const unsigned *words) {
+  call->note = "";
+  if (call->caller->is_netcdf && word_count > 0) call->note = nczarr_note(words[--word_count]);
   const char *const sentence = szgpu_h5_chunk(words, word_count, &call->params, &call->shape);
   if (sentence) return sentence;
   unsigned const type = words[szgpu_h5_user_words(words) + SZGPU_H5_CHUNK_TYPE];
   call->is_swapped = type & SZGPU_H5_BIG_ENDIAN;
   call->is_named = words[SZGPU_H5_WORD_OPTIONS] & SZGPU_H5_NAMED;
+  if (call->caller->is_netcdf && call->is_swapped) call->params.source = SZGPU_SOURCE_BIG_ENDIAN;
   call->field_bytes = chunk_field_bytes(&call->shape);
   return call->field_bytes ? NULL : "cd_values state a size that no chunk has";
 }
@@ -142,6 +148,21 @@ static void spare_coordinates(chunk_call *call, const void *values) {
   call->params = chunk_lossless_params(&call->params);
 }
 
+/* What numcodecs reads: an archive, however large, and the note. Returns its size; 0: nothing. */
+static size_t finish_for_zarr(const chunk_call *call, void **made, size_t made_bytes, char *why) {
+  size_t const note_bytes = strlen(call->note);
+  if (made_bytes == 0 || note_bytes == 0) return made_bytes;
+  char *const whole = realloc(*made, made_bytes + note_bytes);
+  if (!whole) {
+    free(*made);
+    snprintf(why, CHUNK_SENTENCE_BYTES, "szgpu: chunk: out of memory");
+    return 0;
+  }
+  memcpy(whole + made_bytes, call->note, note_bytes);
+  *made = whole;
+  return made_bytes + note_bytes;
+}
+
 static bool allocate(const chunk_call *call, size_t byte_count, void **made, char *why) {
   *made = call->caller->H5allocate_memory(byte_count, 0);
   if (!*made) snprintf(why, CHUNK_SENTENCE_BYTES, "szgpu: chunk: out of memory");
@@ -155,6 +176,7 @@ static size_t compress(chunk_call *call, void *chunk, void **made, char *why) {
   spare_coordinates(call, chunk);
   size_t made_bytes =
       chunk_compress(call->caller, &call->settings, &call->params, &call->shape, chunk, made, why);
+  if (call->caller->is_netcdf) return finish_for_zarr(call, made, made_bytes, why);
   size_t const most_bytes =
       call->is_optional ? call->field_bytes - 1 : call->field_bytes + PLAIN_CHUNK_HEAD_BYTES;
   if (made_bytes > 0 && made_bytes <= most_bytes) return made_bytes;
@@ -168,8 +190,37 @@ static size_t compress(chunk_call *call, void *chunk, void **made, char *why) {
   return made_bytes;
 }
 
-static size_t restore(const chunk_call *call, const void *stored, size_t stored_bytes, void **made,
+/* What numcodecs made: an archive of the chunk's bytes, in any shape. What follows it is no fault:
+ * a note, or the end of a longer archive, since netCDF-C does not shorten a file that it writes
+ * again. */
+static size_t restore_from_zarr(chunk_call *call, const char *stored, size_t stored_bytes,
+                                void **made, char *why) {
+  szgpu_info info = {.struct_bytes = sizeof info};
+  szgpu_status const status = szgpu_inspect(stored, stored_bytes, &info);
+  const char *fault = NULL;
+  if (status)
+    fault = szgpu_status_text(status);
+  else if (info.archive_bytes > stored_bytes)
+    fault = szgpu_status_text(SZGPU_TRUNCATED);
+  else if (info.field_bytes != call->field_bytes)
+    fault = "its archive has another size than the array's chunks";
+  else if (info.source & SZGPU_SOURCE_FORTRAN)
+    fault = "its values are in Fortran order, which netCDF does not read";
+  if (fault) {
+    snprintf(why, CHUNK_SENTENCE_BYTES, "szgpu: chunk: %s", fault);
+    return 0;
+  }
+  call->shape = info.shape;
+  call->is_swapped = info.source & SZGPU_SOURCE_BIG_ENDIAN;
+  size_t const made_bytes = chunk_restore(call->caller, &call->settings, &call->shape,
+                                          call->field_bytes, stored, info.archive_bytes, made, why);
+  if (made_bytes > 0) swap(call, *made);
+  return made_bytes;
+}
+
+static size_t restore(chunk_call *call, const void *stored, size_t stored_bytes, void **made,
                       char *why) {
+  if (call->caller->is_netcdf) return restore_from_zarr(call, stored, stored_bytes, made, why);
   if (plain_chunk_is_one(stored, stored_bytes)) {
     const char *const fault = plain_chunk_fault(stored, stored_bytes, call->field_bytes);
     if (fault) snprintf(why, CHUNK_SENTENCE_BYTES, "szgpu: chunk: %s", fault);
