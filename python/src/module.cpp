@@ -31,6 +31,7 @@
 #include "fill_guess.h"
 #include "launcher.h"
 #include "lost.h"
+#include "plain_chunk.h"
 #include "szgpu.h"
 #include "szgpu_hdf5.h"
 #include "szgpu_series.h"
@@ -654,6 +655,13 @@ bool may_lose(const source_buffer &archive, bool ignores_zero) {
   return chunk_may_lose(&info, ignores_zero);
 }
 
+// Why a chunk that the HDF5 filter stored as it is cannot be read; "" if it can; None if it is none.
+std::optional<std::string> plain_chunk_fault_of(const source_buffer &stored, size_t chunk_bytes) {
+  if (!plain_chunk_is_one(stored.data(), stored.nbytes())) return std::nullopt;
+  const char *const fault = plain_chunk_fault(stored.data(), stored.nbytes(), chunk_bytes);
+  return fault ? fault : "";
+}
+
 nb::list inspect_frames(const source_buffer &archive, uint64_t first, uint64_t count) {
   std::vector<szgpu_frame_info> infos(count, szgpu_frame_info SZGPU_FRAME_INFO_DEFAULTS);
   check(szgpu_inspect_frames(archive.data(), archive.nbytes(), first, count, infos.data()));
@@ -801,6 +809,8 @@ NB_MODULE(_core, module) {
   module.def("fill_warning", &fill_warning, nb::arg("request"), nb::arg("field"),
              nb::arg("archive"));
   module.def("may_lose", &may_lose, nb::arg("archive"), nb::arg("ignores_zero"));
+  module.def("plain_chunk_fault", &plain_chunk_fault_of, nb::arg("stored"),
+             nb::arg("chunk_bytes"));
   module.def("inspect", &inspect, nb::arg("archive"));
   module.def("inspect_frames", &inspect_frames, nb::arg("archive"), nb::arg("first"),
              nb::arg("count"));

@@ -29,18 +29,17 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core, build_info
 from .errors import CorruptError
+from .hdf5_words import FILLS_UNIT, VERSION, stored_chunk
 from .libhdf5 import loaded_libhdf5s
 from .settings import MODES, Fill, Settings
-from .value_types import VALUE_BYTES
 
 FILTER_ID: int = _core.hdf5_filter_id
 """The number of the filter in HDF5 files."""
 
 _NUMBERS = {FILTER_ID, _core.hdf5_other_filter_id or FILTER_ID}  # of the plugins of this build
 
-_VERSION = 1
 _SHUFFLE, _FLETCHER32, _CHECKSUM_BYTES = 2, 3, 4  # HDF5's filters that keep the size, or add to it
-_LORENZO, _INTERPOLATION, _NAMED, _FILLS_UNIT = 0x200, 0x400, 0x800, 0x1000
+_LORENZO, _INTERPOLATION, _NAMED = 0x200, 0x400, 0x800
 
 PLUGIN_PATH: str | None = build_info()["hdf5_plugin"]
 """The folder of the plugin; None if this build has none."""
@@ -105,7 +104,8 @@ def require_sound_chunks(dataset: Any) -> None:
     properties = dataset.id.get_create_plist()
     filters = [properties.get_filter(i) for i in range(properties.get_nfilters())]
     for number, _, words, _ in filters:
-        if number in _NUMBERS and _stated_bytes(words) not in (None, chunk_bytes):
+        stated = stored_chunk(words) if number in _NUMBERS else None
+        if stated is not None and stated.byte_count != chunk_bytes:
             raise CorruptError(
                 f"{dataset.name} has cd_values of szgpu that do not match its chunks, so it was not "
                 "read; replace the file with an intact copy"
@@ -118,6 +118,11 @@ def require_sound_chunks(dataset: Any) -> None:
                 f"{dataset.name} has an uncompressed chunk of {chunk.size} bytes, which should have "
                 f"{expected}, so it was not read; replace the file with an intact copy"
             )
+
+
+def is_filter(name: str) -> bool:
+    """Whether h5py's name of a filter, such as "480", is that of szgpu's."""
+    return name.isdecimal() and int(name) in _NUMBERS
 
 
 def has_bound(dataset: Any) -> bool:
@@ -137,15 +142,6 @@ def _require_sound_source(file: Any, source: Any) -> None:
         raise FileNotFoundError(f"{path}, a source of a virtual dataset, is not there")
     with type(file)(path, "r") as other:
         require_sound_chunks(other[source.dset_name])
-
-
-def _stated_bytes(words: tuple[int, ...]) -> int | None:
-    """The size of a chunk by the filter's words; None: the filter will refuse them."""
-    user_count = 5 + 2 * (words[4] // _FILLS_UNIT & 7) if len(words) > 4 else len(words)
-    kind, dims = words[user_count : user_count + 1], words[user_count + 3 :]
-    if not dims or kind[0] & 0xFF not in VALUE_BYTES:
-        return None
-    return math.prod(dims) * VALUE_BYTES[kind[0] & 0xFF]
 
 
 def _chunks_of(dataset: Any) -> Iterable[Any]:
@@ -256,11 +252,11 @@ class Filter(_Filter):
                 "libhdf5-dev) and install szgpu again"
             )
         settings = Settings(abs, rel, psnr, lossless, fill, predictor, zstd, pwrel)
-        options = settings.zstd | len(settings.fills) * _FILLS_UNIT
+        options = settings.zstd | len(settings.fills) * FILLS_UNIT
         options |= {"auto": 0, "lorenzo": _LORENZO, "interpolation": _INTERPOLATION}[predictor]
         options |= 0 if settings.lossless else _NAMED
         bound = 0.0 if settings.lossless else settings.bound
-        words = [_VERSION, MODES.index(settings.mode), *_double_words(bound), options]
+        words = [VERSION, MODES.index(settings.mode), *_double_words(bound), options]
         for value in settings.fills:
             words += _double_words(value)
         self.filter_options = tuple(words)

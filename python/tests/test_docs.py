@@ -43,7 +43,8 @@ def test_the_readme_runs(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "name",
-    ["szgpu", "szgpu.hdf5", "szgpu.numcodecs", "szgpu.safetensors", "szgpu.xarray", "szgpu.zarr"],
+    ["szgpu", "szgpu.hdf5", "szgpu.hdf5_codec", "szgpu.kerchunk", "szgpu.numcodecs",
+     "szgpu.safetensors", "szgpu.xarray", "szgpu.zarr"],
 )
 def test_docstrings_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
