@@ -4,6 +4,7 @@
 #define _DEFAULT_SOURCE
 #include "bounds.h"
 
+#include "choices.h"
 #include "input.h"
 #include "values.h"
 

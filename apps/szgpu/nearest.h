@@ -6,6 +6,10 @@
 
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct nearest {
   const char *wrong; /* what was written; the caller sets it */
   const char *name;  /* NULL: no offer is near */
@@ -16,5 +20,9 @@ struct nearest {
  * programs have for it, the beginning of either one, and one with few letters missing, added,
  * exchanged or swapped; whether letters are capital does not count. */
 void nearest_offer(struct nearest *nearest, const char *name);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "choices.h"
 #include "decoders.h"
 #include "habits.h"
 #include "nearest.h"
@@ -18,24 +19,10 @@
 
 enum { MOST_ZSTD_LEVEL = 19 };
 
-static const struct choice modes[] = {
-    {"rel", SZGPU_MODE_REL},     {"abs", SZGPU_MODE_ABS},           {"psnr", SZGPU_MODE_PSNR},
-    {"pwrel", SZGPU_MODE_PWREL}, {"lossless", SZGPU_MODE_LOSSLESS}, {NULL, 0}};
 static const struct choice dtypes[] = {{"f32", SZGPU_F32},   {"f64", SZGPU_F64}, {"u8", SZGPU_U8},
                                        {"bf16", SZGPU_BF16}, {"f16", SZGPU_F16}, {"fp8", SZGPU_FP8},
                                        {"i8", SZGPU_I8},     {"u16", SZGPU_U16}, {"i16", SZGPU_I16},
                                        {"i32", SZGPU_I32},   {NULL, 0}};
-static const struct choice backends[] = {{"auto", SZGPU_BACKEND_AUTO},
-                                         {"cpu", SZGPU_BACKEND_CPU},
-                                         {"cuda", SZGPU_BACKEND_CUDA},
-                                         {NULL, 0}};
-static const struct choice layouts[] = {
-    {"tile", SZGPU_LAYOUT_TILE}, {"linear", SZGPU_LAYOUT_LINEAR}, {NULL, 0}};
-static const struct choice predictors[] = {{"auto", SZGPU_PREDICTOR_AUTO},
-                                           {"lorenzo", SZGPU_PREDICTOR_LORENZO},
-                                           {"interpolation", SZGPU_PREDICTOR_INTERPOLATION},
-                                           {NULL, 0}};
-
 static const struct choice chunk_shapes[] = {{"auto", 0}, {"keep", 1}, {NULL, 0}};
 
 static const struct choice progress_forms[] = {
@@ -49,42 +36,22 @@ bool options_refuse(struct options *options, const char *option, const char *val
   return false;
 }
 
-/* The sentence on a value that is none of the names; the nearest of them may be none. */
-static bool refuse_unknown(struct options *options, const char *option, const char *text,
-                           const struct nearest *nearest, const char *names) {
-  char sentence[256];
-  if (nearest->name)
-    snprintf(sentence, sizeof sentence, "is not known (did you mean %s?); choose from %s",
-             nearest->name, names);
-  else
-    snprintf(sentence, sizeof sentence, "is not known; choose from %s", names);
-  return options_refuse(options, option, text, sentence);
-}
-
 /* Sets *value; refuses a text that is none of the choices. */
 static bool choose(struct options *options, const struct choice *choices, const char *option,
                    const char *text, int *value) {
-  char names[128] = "";
-  struct nearest nearest = {.wrong = text};
-  for (const struct choice *choice = choices; choice->name; choice++) {
-    if (strcmp(choice->name, text) == 0) {
-      *value = choice->value;
-      return true;
-    }
-    nearest_offer(&nearest, choice->name);
-    size_t const used = strlen(names);
-    snprintf(names + used, sizeof names - used, "%s%s", used ? " " : "", choice->name);
-  }
-  return refuse_unknown(options, option, text, &nearest, names);
+  char sentence[CHOICE_SENTENCE_CHARS];
+  return choice_find(choices, text, value, sentence) ||
+         options_refuse(options, option, text, sentence);
 }
 
 static bool choose_decoder(struct options *options, const char *text) {
   if (find_decoder(text, &options->context.decoder)) return true;
+  char sentence[CHOICE_SENTENCE_CHARS];
   struct nearest nearest = {.wrong = text};
   for (int d = 0; szgpu_decoder_name((szgpu_decoder)d); d++)
     nearest_offer(&nearest, szgpu_decoder_name((szgpu_decoder)d));
-  return refuse_unknown(options, "--decoder", text, &nearest,
-                        words_for_decoders(NULL, SZGPU_BACKEND_AUTO).text);
+  choice_refusal(&nearest, words_for_decoders(NULL, SZGPU_BACKEND_AUTO).text, sentence);
+  return options_refuse(options, "--decoder", text, sentence);
 }
 
 /* A bound of `option`, the first text_chars of text. */
@@ -260,7 +227,7 @@ static bool read_value(int option, const char *text, struct options *options) {
     case OPTION_TARGET_RATIO:
       return read_target(text, options);
     case 'm':
-      is_good = choose(options, modes, "-m", text, &chosen);
+      is_good = choose(options, choices_of_mode, "-m", text, &chosen);
       options->params.mode = (szgpu_mode)chosen;
       return is_good;
     case 't':
@@ -269,15 +236,15 @@ static bool read_value(int option, const char *text, struct options *options) {
       options->has_dtype = true;
       return is_good;
     case 'b':
-      is_good = choose(options, backends, "-b", text, &chosen);
+      is_good = choose(options, choices_of_backend, "-b", text, &chosen);
       options->context.backend = (szgpu_backend)chosen;
       return is_good;
     case OPTION_LAYOUT:
-      is_good = choose(options, layouts, "--layout", text, &chosen);
+      is_good = choose(options, choices_of_layout, "--layout", text, &chosen);
       options->params.layout = (szgpu_layout)chosen;
       return is_good;
     case OPTION_PREDICTOR:
-      is_good = choose(options, predictors, "--predictor", text, &chosen);
+      is_good = choose(options, choices_of_predictor, "--predictor", text, &chosen);
       options->params.predictor = (szgpu_predictor)chosen;
       return is_good;
     case OPTION_PROGRESS:

@@ -15,12 +15,6 @@ extern "C" {
 
 enum { MAX_DIMS = 4 };
 
-/* A word that an option takes, and its value. A table of them ends with a NULL name. */
-struct choice {
-  const char *name;
-  int value;
-};
-
 enum dims_fault {
   DIMS_OK,
   DIMS_MALFORMED,
