@@ -41,6 +41,7 @@ ORDER = (
     ("apps/chunks",),  # what the HDF5 filter and the command do with chunks
     ("apps/szgpu", "apps/hdf5"),
     ("apps/hdf5/parallel",),  # a program with the filter's settings
+    ("apps/adios2",),  # reads its parameters as the command does its options
 )
 
 # Stages share arithmetic and little else, and leave the rest to codecs, frames and pipeline, which
