@@ -7,6 +7,7 @@
 # the wheel and what the tests import. Runs python/tests there, and those of test/cli about datasets.
 # SZGPU_PYTHON_CUDA=ON builds the CUDA backend into the wheel; scripts/test.sh does not, since it
 # compiles the CUDA sources already.
+# At last it builds the ADIOS2 operator for the adios2 of PyPI, and tests that.
 # pip compiles no modules: most are never imported.
 # quick: by `pip install .` in an environment of its own, with the tests of arrays, codecs, parts and
 # series, which need little else.
@@ -61,3 +62,17 @@ run_pytest "$here/use/bin/python" tests "$@"
 # The command of the wheel reads HDF5 by the libhdf5 of h5py.
 "$here/use/bin/python" "$here/../../test/cli/test_cli.py" "$here/use/bin/szgpu" \
   cases_hdf5 cases_virtual cases_missing
+
+# The ADIOS2 operator, with the ADIOS2 of PyPI: 17 MB, and 8 of openPMD-api, which looks at a series.
+if ! "$here/use/bin/pip" install -q --no-compile --only-binary :all: 'adios2>=2.12' openpmd-api; then
+  echo 'skipped: adios2: PyPI has no wheel of ADIOS2 for this Python and machine'
+  exit
+fi
+cd "$here/../.."
+site=$("$here/use/bin/python" -c 'import adios2, os; print(os.path.dirname(adios2.__file__))')
+cmake --preset release -B "$here/adios2" -DSZGPU_ADIOS2=ON -DADIOS2_DIR="$site/cmake/adios2" \
+  -DSZGPU_CUDA=OFF -DSZGPU_HDF5=OFF -DSZGPU_TESTS=ON -DSZGPU_WERROR=ON \
+  -DSZGPU_PYTHON="$here/use/bin/python" >"$here/adios2.log"
+cmake --build "$here/adios2" --parallel "$(nproc)" --target adios2_szgpu adios2_program \
+  >>"$here/adios2.log"
+ctest --test-dir "$here/adios2" -R '^adios2_' --output-on-failure --no-tests=error
