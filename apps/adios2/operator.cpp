@@ -1,10 +1,9 @@
 /* operator.cpp - the ADIOS2 operator: compresses and restores the blocks of variables.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A block becomes an archive, or, if no archive is smaller or it has no values, a plain chunk, whose
- * head has a checksum. Blocks of types that no bound applies to are compressed losslessly, as words
- * of 8, 4, 2 or 1 bytes. ADIOS2 stores the operator's exceptions nowhere: they end the call of the
- * program, so each is a sentence.
+ * A block becomes an archive, or, if no archive is smaller or it has no values, a plain chunk,
+ * whose head has a checksum. Blocks of types that no bound applies to are compressed losslessly, as
+ * words of 8, 4 or 1 bytes. An exception ends the call of the program, so each is a sentence.
  */
 #include <adios2/plugin/PluginOperatorInterface.h>
 
@@ -140,7 +139,7 @@ class Operator : public adios2::plugin::PluginOperatorInterface {
   int device_ = -1;
 };
 
-/* Not when ADIOS2 makes the operator: AddOperation must not throw, so the program would be ended. */
+/* Not when ADIOS2 makes the operator: AddOperation must not throw, or the program is ended. */
 void Operator::read_settings_once() {
   if (!is_read_) settings_ = read_settings(m_Parameters);
   is_read_ = true;
