@@ -24,8 +24,8 @@ enum {
   CLASS_PITCH = 5  /* of another class, with the far one */
 };
 
-/* Whether rows are those of most fields. Their functions are in line, for each class apart. Those of
- * small and of wide frames are shared, or this file would compile for minutes. */
+/* Whether rows are those of most fields. Their functions are in line, for each class apart. Those
+ * of small and of wide frames are shared, or this file would compile for minutes. */
 SZG_INLINE bool is_common(uint32_t lanes, size_t point_bytes) {
   return lanes == ROW && point_bytes == sizeof(int32_t);
 }
