@@ -668,6 +668,41 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_decompress_region(szgpu_ctx *ctx, 
                                                                 const szgpu_region *region,
                                                                 void *field, size_t field_bytes);
 
+/* A range of an archive's bytes. */
+typedef struct szgpu_range {
+  uint64_t offset, byte_count;
+} szgpu_range;
+
+/* Finds which bytes of an archive szgpu_decompress_region reads for a region, so that only these
+ * need to be fetched, from an object store for instance. One call cannot say it, because some of
+ * the bytes say where others are. So the caller repeats: call this function, fetch the ranges that
+ * it gives, put them in their places. When it gives none, szgpu_decompress_region with the same
+ * archive, level and region reads nothing but bytes that are present. If the archive's beginning is
+ * present from the start (64 KiB suffice for most), an archive of one frame needs two rounds, for
+ * tables and for what they lead to, and one of several frames three. For a small archive, which has
+ * a compact form, all bytes are asked for.
+ *
+ * archive points to memory for the whole archive, of archive_bytes bytes. Only the present_count
+ * ranges `present` of it must hold the archive's bytes, and the others, which are not read, may
+ * hold anything: memory that was never touched costs little. The ranges may overlap and have any
+ * order; present may be NULL if there are none.
+ *
+ * missing[capacity] gets *missing_count ranges in rising order, none of which overlap or go beyond
+ * the archive. Ranges that are at most gap_bytes apart are given as one, with what is between them.
+ * If more than `capacity` are left, at least 1, ranges further apart become one, too. So capacity
+ * is the most requests of a round. The ranges may include bytes that are present.
+ *
+ * The function checks what leads it on: headers and tables. It restores nothing, and takes no more
+ * memory than szgpu_decompress_region.
+ *
+ * Returns what szgpu_decompress_region returns. SZGPU_BAD_ARGUMENT also if capacity is 0 or a range
+ * of `present` goes beyond the archive. SZGPU_UNSUPPORTED also with SZGPU_BACKEND_CUDA: a GPU reads
+ * other bytes. */
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_region_ranges(
+    szgpu_ctx *ctx, const void *archive, size_t archive_bytes, int level,
+    const szgpu_region *region, const szgpu_range *present, size_t present_count,
+    uint64_t gap_bytes, szgpu_range *missing, size_t capacity, size_t *missing_count);
+
 /* ---- fields and archives that need not be in memory ---- */
 
 /* The source from which a call reads a field or an archive. */

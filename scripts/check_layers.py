@@ -37,6 +37,7 @@ ORDER = (
     ("src/frames",),  # the table of kinds, and values that are mapped before they are coded
     ("src/pipeline",),  # the order of things; names no kind
     ("src/szgpu.c", "src/szgpu_async.c", "src/szgpu_stream.c"),  # the public functions
+    ("src/szgpu_region.c",),  # and those for parts of a field
     ("src/series",),  # archives one after the other in a file; the public functions on them
     ("apps/chunks",),  # what the HDF5 filter and the command do with chunks
     ("apps/szgpu", "apps/hdf5"),
@@ -55,7 +56,12 @@ OPEN_HEADERS = {
     "src/predict": (),
     "src/outlier": (),
 }
-SEE_OPEN_HEADERS = tuple(OPEN_HEADERS) + ("src/szgpu.c", "src/szgpu_async.c", "src/szgpu_stream.c")
+SEE_OPEN_HEADERS = tuple(OPEN_HEADERS) + (
+    "src/szgpu.c",
+    "src/szgpu_async.c",
+    "src/szgpu_region.c",
+    "src/szgpu_stream.c",
+)
 
 # Folders in src/codecs: a kind of frame each. A kind uses no other kind, except that interpolation
 # has Lorenzo's frame measured, to take the smaller one.

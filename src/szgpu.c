@@ -177,36 +177,6 @@ szgpu_status szgpu_foresee(szgpu_ctx *ctx, const szgpu_params *params, const szg
   return szg_end_call(ctx, foresee(ctx, params, shape, field, info));
 }
 
-/* Opens an archive, in full and for this ctx. */
-static szgpu_status open_archive(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
-                                 bool on_device, szg_opened *opened) {
-  SZG_TRY(on_device ? szg_open_cuda(ctx, archive, archive_bytes, opened)
-                    : szg_open(archive, archive_bytes, &ctx->kept[SZG_KEPT_HEAD], opened));
-  SZG_TRY(szg_check_decoder(ctx, &opened->header)); /* first, as a stream must */
-  uint64_t const stated_bytes = opened->archive_bytes;
-  if (archive_bytes == stated_bytes) return SZGPU_OK;
-  return szg_fail(ctx, archive_bytes < stated_bytes ? SZGPU_TRUNCATED : SZGPU_TRAILING_BYTES,
-                  "it has %llu bytes and should have %llu", (unsigned long long)archive_bytes,
-                  (unsigned long long)stated_bytes);
-}
-
-static szgpu_status check_field(szgpu_ctx *ctx, const void *archive, const szg_opened *opened,
-                                uint64_t value_count, const void *field, size_t field_bytes) {
-  szgpu_dtype const dtype = opened->header.shape.dtype;
-  uint64_t const needed_bytes = value_count * szg_dtype_bytes(dtype);
-  SZG_TRY(szg_check_alignment(ctx, dtype, field));
-  ctx->callers_bytes = opened->archive_bytes + field_bytes;
-  if (field_bytes == needed_bytes)
-    return szg_check_apart(ctx, field, field_bytes, archive, opened->archive_bytes);
-  return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the values take %llu bytes, not %llu",
-                  (unsigned long long)needed_bytes, (unsigned long long)field_bytes);
-}
-
-/* What a GPU reads: the archive, or what its compact form stands for, in host memory. */
-static inline const void *bytes_for_gpu(const szg_opened *opened, const void *archive) {
-  return opened->is_compact ? opened->bytes : archive;
-}
-
 /* Restores rows of dims[0]; UINT64_MAX rows: all of them. */
 static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
                                     uint64_t first_row, uint64_t row_count, void *field,
@@ -214,7 +184,7 @@ static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t 
   SZG_REQUIRE(archive && field, SZGPU_BAD_ARGUMENT);
   szg_opened opened;
   bool const on_device = ctx->options.backend == SZGPU_BACKEND_CUDA;
-  SZG_TRY(open_archive(ctx, archive, archive_bytes, on_device, &opened));
+  SZG_TRY(szg_open_archive(ctx, archive, archive_bytes, on_device, &opened));
   uint64_t const extent = opened.header.shape.dims[0];
   bool const is_whole = row_count == UINT64_MAX;
   if (!is_whole && (row_count == 0 || row_count > extent || first_row > extent - row_count))
@@ -230,13 +200,13 @@ static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t 
     first_row *= rows_in_one;
     row_count *= rows_in_one;
   }
-  SZG_TRY(
-      check_field(ctx, archive, &opened, row_count * opened.grid.row_values, field, field_bytes));
+  SZG_TRY(szg_check_field(ctx, archive, &opened, row_count * opened.grid.row_values, field,
+                          field_bytes));
   szg_wanted const wanted = szg_wanted_rows(&opened.grid, first_row, row_count);
   szgpu_status status = SZGPU_UNSUPPORTED;
   bool const with_cuda = szg_takes_cuda(ctx, szg_restoring_job(&opened), field_bytes);
   if (with_cuda)
-    status = szg_decompress_cuda(ctx, bytes_for_gpu(&opened, archive), &opened, first_row,
+    status = szg_decompress_cuda(ctx, szg_bytes_for_gpu(&opened, archive), &opened, first_row,
                                  row_count, field);
   if (!with_cuda || szg_falls_back(ctx, status))
     status = szg_decompress_cpu(ctx, &opened, &wanted, field);
@@ -270,94 +240,4 @@ szgpu_status szgpu_level_shape(const szgpu_info *info, int level, szgpu_shape *s
   for (int axis = first; axis < shape->ndim; axis++)
     shape->dims[axis] = szg_div_up(shape->dims[axis], step);
   return SZGPU_OK;
-}
-
-/* The field's own grid, without joined axes, which its regions and previews go by. */
-static szg_grid own_grid(const szg_opened *opened) {
-  return szg_grid_of_dims(opened->header.shape.dims, opened->header.shape.ndim);
-}
-
-/* The region as a box of the level's grid. */
-static szgpu_status find_box(szgpu_ctx *ctx, const szg_opened *opened, const szgpu_region *region,
-                             szg_box *box) {
-  const szgpu_shape *const shape = &opened->header.shape;
-  int box_axis = SZG_BOX_AXES; /* a box has no axes for dims of 1 */
-  for (int axis = shape->ndim - 1; axis >= 0; axis--) {
-    bool const is_in_box = shape->dims[axis] > 1;
-    if (is_in_box) box_axis--;
-    uint64_t const extent = is_in_box ? box->end[box_axis] : 1;
-    unsigned long long const first = region->first[axis], count = region->count[axis];
-    if (count == 0)
-      return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the region has no values along axis %d", axis);
-    if (count > extent || first > extent - count)
-      return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
-                      "axis %d has %llu values, and the region asks for %llu from index %llu on",
-                      axis, (unsigned long long)extent, count, first);
-    if (!is_in_box) continue;
-    box->first[box_axis] = first;
-    box->end[box_axis] = first + count;
-  }
-  return SZGPU_OK;
-}
-
-/* Restores a region of the field on the GPU; *is_done false: the CPU has to do it. */
-static szgpu_status decompress_region_there(szgpu_ctx *ctx, const void *archive,
-                                            size_t archive_bytes, const szgpu_region *region,
-                                            void *field, size_t field_bytes, bool *is_done) {
-  szg_opened opened;
-  SZG_TRY(open_archive(ctx, archive, archive_bytes, true, &opened));
-  if (opened.header.joined) return SZGPU_OK;
-  szg_box box = szg_box_of_level(&opened.grid, 0);
-  SZG_TRY(find_box(ctx, &opened, region, &box));
-  SZG_TRY(check_field(ctx, archive, &opened, szg_box_value_count(&box), field, field_bytes));
-  return szg_decompress_region_cuda(ctx, bytes_for_gpu(&opened, archive), &opened, &box, field,
-                                    is_done);
-}
-
-/* Restores a region, or all of a level if region is NULL; previews and their regions on the CPU. */
-static szgpu_status decompress_part(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
-                                    int level, const szgpu_region *region, void *field,
-                                    size_t field_bytes) {
-  SZG_REQUIRE(archive && field, SZGPU_BAD_ARGUMENT);
-  if (level < 0 || level > SZGPU_MAX_LEVEL)
-    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a level of %d is not in 0 .. %d", level,
-                    (int)SZGPU_MAX_LEVEL);
-  bool const is_cuda = ctx->options.backend == SZGPU_BACKEND_CUDA;
-  bool is_done = false;
-  if (is_cuda && region && level == 0)
-    SZG_TRY(
-        decompress_region_there(ctx, archive, archive_bytes, region, field, field_bytes, &is_done));
-  if (is_done) return SZGPU_OK;
-  void *host_field = field;
-  const void *const given = archive;
-  if (is_cuda) SZG_TRY(szg_fetch_archive_cuda(ctx, archive, archive_bytes, &archive));
-  szg_opened opened;
-  SZG_TRY(open_archive(ctx, archive, archive_bytes, false, &opened));
-  szg_grid const grid = own_grid(&opened);
-  szg_wanted wanted = {.level = (uint32_t)level,
-                       .box = szg_box_of_level(&grid, (uint32_t)level),
-                       .is_partial = region != NULL};
-  if (region) SZG_TRY(find_box(ctx, &opened, region, &wanted.box));
-  SZG_TRY(check_field(ctx, given, &opened, szg_box_value_count(&wanted.box), field, field_bytes));
-  if (is_cuda) SZG_TRY(szg_stage_field_cuda(ctx, field, field_bytes, &host_field));
-  SZG_TRY(opened.header.joined ? szg_decompress_joined(ctx, &opened, &wanted, host_field)
-                               : szg_decompress_cpu(ctx, &opened, &wanted, host_field));
-  return is_cuda ? szg_send_field_cuda(ctx, host_field, field_bytes, field) : SZGPU_OK;
-}
-
-szgpu_status szgpu_decompress_level(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
-                                    int level, void *field, size_t field_bytes) {
-  if (level == 0) return szgpu_decompress(ctx, archive, archive_bytes, field, field_bytes);
-  SZG_TRY(szg_begin_call(ctx));
-  return szg_end_call(
-      ctx, decompress_part(ctx, archive, archive_bytes, level, NULL, field, field_bytes));
-}
-
-szgpu_status szgpu_decompress_region(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
-                                     int level, const szgpu_region *region, void *field,
-                                     size_t field_bytes) {
-  SZG_REQUIRE(region, SZGPU_BAD_ARGUMENT);
-  SZG_TRY(szg_begin_call(ctx));
-  return szg_end_call(
-      ctx, decompress_part(ctx, archive, archive_bytes, level, region, field, field_bytes));
 }

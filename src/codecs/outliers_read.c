@@ -35,9 +35,17 @@ szgpu_status szg_outliers_apply(const szg_read_job *job, uint64_t tile_index,
   szg_outlier_share const share = szg_outlier_share_at(sections, tile_index);
   if (!szg_has_outliers(&share)) return SZGPU_OK;
   szgpu_dtype const dtype = szg_header_coded_dtype(job->header);
+  uint64_t const value_bytes = szg_dtype_bytes(dtype);
+  if (szg_reader_only_asks(&job->reader)) {
+    SZG_TRY(szg_reader_ask(&job->reader, &sections->exact_mask, at->exact_mask,
+                           share.exact_mask_bytes));
+    SZG_TRY(szg_reader_ask(&job->reader, &sections->exact_values, at->exact_value * value_bytes,
+                           share.exact_count * value_bytes));
+    return szg_reader_ask(&job->reader, &sections->fill_mask, at->fill_mask, share.fill_mask_bytes);
+  }
   szg_tile_outliers const outliers = {
       .exact_mask = bytes_from(&sections->exact_mask, at->exact_mask),
-      .exact_values = bytes_from(&sections->exact_values, at->exact_value * szg_dtype_bytes(dtype)),
+      .exact_values = bytes_from(&sections->exact_values, at->exact_value * value_bytes),
       .fill_mask = bytes_from(&sections->fill_mask, at->fill_mask),
       .exact_mask_bytes = share.exact_mask_bytes,
       .exact_count = share.exact_count,

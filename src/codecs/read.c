@@ -74,13 +74,15 @@ static szgpu_status restore_tile_alone(const szg_read_job *job, const szg_tile_s
   szg_tile_target const target = target_alone(job, &tile, worker);
   size_t const value_bytes = szg_dtype_bytes(szg_header_coded_dtype(job->header));
   szg_outlier_share const share = szg_outlier_share_at(&job->outliers, tile_index);
+  bool const only_asks = szg_reader_only_asks(&job->reader);
   if (steps->restore_tile)
     SZG_TRY(steps->restore_tile(job, tile_index, &tile, at, &target, worker));
-  else if (szg_has_outliers(&share))
-    szg_region_give_tile(job->region, &job->grid, &tile, value_bytes, target.values);
-  else
+  else if (!szg_has_outliers(&share))
     return SZGPU_OK;
+  else if (!only_asks)
+    szg_region_give_tile(job->region, &job->grid, &tile, value_bytes, target.values);
   SZG_TRY(szg_outliers_apply(job, tile_index, &target.tile, at, target.values));
+  if (only_asks) return SZGPU_OK;
   szg_region_take_tile(job->region, &job->grid, &tile, value_bytes, target.values);
   return SZGPU_OK;
 }
@@ -115,6 +117,7 @@ static szgpu_status restore_part(void *job_pointer, uint64_t part_from_first, in
 
 szgpu_status szg_tiles_restore(szg_read_job *job, const szg_tile_steps *steps) {
   restore_job restore = {job, steps};
+  if (job->reader.is_waiting) return SZGPU_OK; /* for what says where tiles are */
   uint64_t const first_part = job->first_tile / SZG_PART_TILES;
   uint64_t const end_part = szg_div_up(job->end_tile, SZG_PART_TILES);
   return szg_for_parts(&job->reader.ctx->threads, end_part - first_part, job->wanted_values,

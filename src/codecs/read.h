@@ -36,6 +36,7 @@ typedef struct szg_run_mask {
   uint64_t value_count; /* of the frame */
   szg_loaded sizes, shares;
   uint64_t *part_starts; /* in a buffer of the ctx */
+  const szg_reader *reader;
 } szg_run_mask;
 
 /* One frame being read. */

@@ -135,10 +135,10 @@ szgpu_status szg_run_masks_write(szg_write_job *job, szg_writer *writer) {
 /* ---- reading ---- */
 
 szgpu_status szg_run_mask_open(szg_read_job *job, uint32_t which, szg_run_mask *mask) {
-  *mask = (szg_run_mask){.value_count = job->grid.value_count};
+  *mask = (szg_run_mask){.value_count = job->grid.value_count, .reader = &job->reader};
   SZG_TRY(szg_reader_load(&job->reader, szg_run_sizes_section(which), &mask->sizes));
   SZG_TRY(szg_reader_map(&job->reader, szg_run_masks_section(which), &mask->shares));
-  if (!mask->sizes.bytes) return SZGPU_OK;
+  if (!mask->sizes.bytes || job->reader.is_waiting) return SZGPU_OK;
   uint64_t const runs = run_count(mask->value_count), parts = szg_div_up(runs, PART_RUNS);
   szg_buffer *const buffer = &job->reader.ctx->kept[SZG_KEPT_RUN_MASKS + which];
   SZG_TRY(szg_buffer_reset(buffer, parts * sizeof(uint64_t)));
@@ -163,6 +163,8 @@ static szgpu_status decode_run(const szg_run_mask *mask, uint64_t run, szg_mask_
     start += szg_load_u16(mask->sizes.bytes + RUN_SIZE_BYTES * before);
   const uint8_t *const share = mask->shares.bytes + start;
   latest->run = run;
+  if (szg_reader_only_asks(mask->reader))
+    return szg_reader_ask(mask->reader, &mask->shares, start, bytes);
   if (bytes == szg_run_bits_bytes(count)) {
     for (uint32_t i = 0; i < count; i++)
       latest->are_marked[i] = (uint8_t)(szg_load_u8_once(share + i / 8) >> i % 8 & 1);

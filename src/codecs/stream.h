@@ -8,6 +8,7 @@
 #define SZG_STREAM_H
 
 #include "codecs/frame.h"
+#include "container/reader.h"
 #include "container/writer.h"
 #include "core/arena.h"
 #include "huffman/decoders/decoders.h"
@@ -88,14 +89,17 @@ void szg_stream_carve_read(szg_arena *arena, int thread_count, szg_stream_read_p
 
 /* An open stream. */
 typedef struct szg_stream_input {
+  szg_loaded book, words; /* sections */
   szg_linear_input linear;
   szg_decoder_memory memory; /* the decoder's */
   uint16_t *codes;           /* the whole frame's, from decoders of a whole stream; or NULL */
   uint8_t *symbols;          /* the same from decoders that give bytes; or NULL */
 } szg_stream_input;
 
-/* Loads the stream of bit_count bits and its side data and prepares the decoder; after this, any
- * part can be decoded. takes_bytes: codes may be bytes. */
+/* Loads the sections of codebook and words. */
+szgpu_status szg_stream_load(szg_read_job *job) SZG_CHECKED;
+/* Then opens the stream of bit_count bits with its side data and prepares the decoder; after this,
+ * any part can be decoded. takes_bytes: codes may be bytes. */
 szgpu_status szg_stream_open(szg_read_job *job, uint64_t bit_count, bool takes_bytes) SZG_CHECKED;
 
 /* Decodes the wanted tiles of a part into the worker's codes, unless all codes are decoded. */

@@ -38,23 +38,23 @@ static bool has_codes(const szg_codebook *book) {
   return false;
 }
 
-static szgpu_status load_book(szg_read_job *job) {
-  szg_loaded section;
+static szgpu_status open_book(szg_read_job *job) {
+  const szg_loaded *const section = &job->stream.book;
   szg_codebook *const book = job->plan->stream.book;
-  SZG_TRY(szg_reader_load(&job->reader, SZG_SECTION_CODEBOOK, &section));
-  SZG_TRY(szg_codebook_read(section.bytes, section.byte_count, 2 * job->reader.frame.radius, book));
+  SZG_TRY(
+      szg_codebook_read(section->bytes, section->byte_count, 2 * job->reader.frame.radius, book));
   SZG_REQUIRE(has_codes(book), SZGPU_BAD_DATA);
   return SZGPU_OK;
 }
 
-/* There must be as many words as the bits take, and the rest of the last one must be zero. */
-static szgpu_status load_words(szg_read_job *job, uint64_t bit_count) {
-  szg_loaded words;
-  SZG_TRY(szg_reader_map(&job->reader, SZG_SECTION_BITSTREAM, &words));
+/* There must be as many words as the bits take, and the rest of the last one must be zero, which
+ * who reads only a part does not see. */
+static szgpu_status open_words(szg_read_job *job, uint64_t bit_count) {
+  szg_loaded const words = job->stream.words;
   SZG_REQUIRE(words.byte_count == szg_div_up(bit_count, 32) * 4, SZGPU_BAD_DATA);
   unsigned const unused_bits = (unsigned)(words.byte_count * 8 - bit_count);
-  uint32_t const last_word =
-      words.byte_count ? szg_load_u32(words.bytes + words.byte_count - 4) : 0;
+  bool const has_last = words.byte_count > 0 && !job->reader.is_partial;
+  uint32_t const last_word = has_last ? szg_load_u32(words.bytes + words.byte_count - 4) : 0;
   SZG_REQUIRE((last_word & (((uint64_t)1 << unused_bits) - 1)) == 0, SZGPU_BAD_DATA);
   job->stream.linear = (szg_linear_input){.words = words.bytes,
                                           .word_bytes = words.byte_count,
@@ -134,9 +134,14 @@ static szgpu_status open_decoder(szg_read_job *job, bool takes_bytes) {
                        check_part, job);
 }
 
+szgpu_status szg_stream_load(szg_read_job *job) {
+  SZG_TRY(szg_reader_load(&job->reader, SZG_SECTION_CODEBOOK, &job->stream.book));
+  return szg_reader_map(&job->reader, SZG_SECTION_BITSTREAM, &job->stream.words);
+}
+
 szgpu_status szg_stream_open(szg_read_job *job, uint64_t bit_count, bool takes_bytes) {
-  SZG_TRY(load_book(job));
-  SZG_TRY(load_words(job, bit_count));
+  SZG_TRY(open_book(job));
+  SZG_TRY(open_words(job, bit_count));
   SZG_TRY(load_gaps(job));
   return open_decoder(job, takes_bytes);
 }
@@ -146,6 +151,12 @@ szgpu_status szg_stream_open(szg_read_job *job, uint64_t bit_count, bool takes_b
 /* Tile k of the part goes to k * tile size. */
 static uint16_t *codes_of_tile(const szg_read_job *job, uint64_t tile_index, int worker) {
   return job->plan->stream.codes[worker] + tile_index % SZG_PART_TILES * SZG_TILE_VALUES;
+}
+
+/* The words that have a tile's bits. */
+static szgpu_status ask_for_run(const szg_read_job *job, const szg_code_run *run) {
+  uint64_t const first = run->first_bit / 32, end = szg_div_up(run->first_bit + run->bit_count, 32);
+  return szg_reader_ask(&job->reader, &job->stream.words, 4 * first, 4 * (end - first));
 }
 
 szgpu_status szg_stream_decode_part(const szg_read_job *job, uint64_t part, int worker) {
@@ -160,6 +171,10 @@ szgpu_status szg_stream_decode_part(const szg_read_job *job, uint64_t part, int 
     if (szg_tile_is_wanted(job, t))
       runs[run_count++] = (szg_code_run){bit, bit_count, code_count, codes_of_tile(job, t, worker)};
     bit += bit_count;
+  }
+  if (szg_reader_only_asks(&job->reader)) {
+    for (size_t i = 0; i < run_count; i++) SZG_TRY(ask_for_run(job, &runs[i]));
+    return SZGPU_OK;
   }
   szg_code_stream const stream = code_stream_of(job);
   return job->decoder->decode_runs(&stream, &job->stream.memory, runs, run_count);

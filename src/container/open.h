@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "container/container.h"
+#include "container/ranges.h"
 #include "core/memory.h"
 #include "core/tiles.h"
 
@@ -24,6 +25,7 @@ typedef struct szg_opened {
   const uint8_t *head;                /* a copy of the header, which has the frame table */
   szg_header header;
   szg_grid grid;
+  szg_asking *asking; /* NULL, or the call only asks for bytes, of which some may be missing */
 } szg_opened;
 
 /* Copies the header to `head`, which must live as long as *opened, and checks it, also against the

@@ -59,6 +59,23 @@ static szgpu_status find_section(szg_reader *reader, uint32_t kind, const szg_se
   return SZGPU_OK;
 }
 
+szgpu_status szg_reader_ask(const szg_reader *reader, const szg_loaded *mapped, uint64_t offset,
+                            uint64_t byte_count) {
+  if (!mapped->offset) return SZGPU_OK; /* it was under zstd, all of which is there */
+  SZG_REQUIRE(offset <= mapped->byte_count && byte_count <= mapped->byte_count - offset,
+              SZGPU_BAD_DATA);
+  return szg_ask(reader->opened->asking, mapped->offset + offset, byte_count);
+}
+
+szgpu_status szg_reader_require(szg_reader *reader, uint64_t offset, uint64_t byte_count,
+                                bool *are_there) {
+  szg_asking *const asking = reader->opened->asking;
+  *are_there = !asking || szg_are_present(asking, offset, byte_count);
+  if (*are_there) return SZGPU_OK;
+  reader->is_waiting = true;
+  return szg_ask(asking, offset, byte_count);
+}
+
 /* Notes which section failed. */
 static szgpu_status fail_section(szg_reader *reader, uint32_t kind, szgpu_status status) {
   return szg_fail(reader->ctx, status, "section '%s' of frame %llu",
@@ -72,7 +89,7 @@ static szgpu_status unpack(szg_reader *reader, const szg_section *section, const
   szg_buffer *const raw = &reader->ctx->kept[SZG_KEPT_SECTIONS + section->kind];
   SZG_TRY(check_section(reader, section, stored));
   SZG_TRY(szg_buffer_reset(raw, section->raw_bytes + 1));
-  *loaded = (szg_loaded){raw->bytes, section->raw_bytes};
+  *loaded = (szg_loaded){raw->bytes, section->raw_bytes, 0};
   return szg_zstd_decompress(&reader->ctx->threads, &reader->ctx->account, stored,
                              section->stored_bytes, raw->bytes, section->raw_bytes);
 }
@@ -84,14 +101,14 @@ static szgpu_status copy_section(szg_reader *reader, const szg_section *section,
   SZG_TRY(szg_buffer_reset(copy, padded_bytes));
   szg_copy_once(copy->bytes, stored, padded_bytes);
   SZG_TRY(check_section(reader, section, copy->bytes));
-  *loaded = (szg_loaded){copy->bytes, section->raw_bytes};
+  *loaded = (szg_loaded){copy->bytes, section->raw_bytes, 0};
   return SZGPU_OK;
 }
 
 static szgpu_status map_section(szg_reader *reader, const szg_section *section,
                                 const uint8_t *stored, szg_loaded *mapped) {
   if (!reader->is_partial) SZG_TRY(check_section(reader, section, stored));
-  *mapped = (szg_loaded){stored, section->raw_bytes};
+  *mapped = (szg_loaded){stored, section->raw_bytes, (uint64_t)(stored - reader->opened->bytes)};
   return SZGPU_OK;
 }
 
@@ -102,6 +119,14 @@ static szgpu_status take_section(szg_reader *reader, uint32_t kind, bool is_mapp
   *loaded = (szg_loaded){0};
   SZG_TRY(find_section(reader, kind, &section, &stored));
   if (!section) return SZGPU_OK;
+  bool const is_read_in_part =
+      is_mapped && reader->is_partial && section->codec == SZG_CODEC_STORED;
+  if (!is_read_in_part) {
+    bool is_there;
+    SZG_TRY(szg_reader_require(reader, (uint64_t)(stored - reader->opened->bytes),
+                               szg_align_up(section->stored_bytes, SZG_ALIGNMENT), &is_there));
+    if (!is_there) return SZGPU_OK;
+  }
   if (!section->raw_bytes) return check_section(reader, section, stored);
   if (section->codec == SZG_CODEC_ZSTD) return unpack(reader, section, stored, loaded);
   return is_mapped ? map_section(reader, section, stored, loaded)
@@ -121,9 +146,13 @@ szgpu_status szg_reader_map(szg_reader *reader, uint32_t kind, szg_loaded *mappe
 szgpu_status szg_reader_load_front(szg_reader *reader, uint32_t kind, const szg_loaded *mapped,
                                    uint64_t byte_count, const uint8_t **front) {
   szg_buffer *const copy = &reader->ctx->kept[SZG_KEPT_SECTIONS + kind];
+  bool is_there;
   assert(byte_count <= mapped->byte_count);
   *front = mapped->bytes;
-  if (mapped->bytes == copy->bytes) return SZGPU_OK; /* it was under zstd */
+  if (!mapped->offset) return SZGPU_OK; /* it was under zstd, or is missing as a whole */
+  *front = NULL;
+  SZG_TRY(szg_reader_require(reader, mapped->offset, byte_count, &is_there));
+  if (!is_there) return SZGPU_OK;
   SZG_TRY(szg_buffer_reset(copy, byte_count + 1));
   szg_copy_once(copy->bytes, mapped->bytes, byte_count);
   *front = copy->bytes;
@@ -152,8 +181,12 @@ szgpu_status szg_reader_stream(szg_reader *reader, uint32_t kind, uint64_t loop_
   szg_threads *const threads = &reader->ctx->threads;
   const szg_section *section;
   const uint8_t *stored = NULL;
+  bool is_there;
   szgpu_status status = find_section(reader, kind, &section, &stored);
   assert(status != SZGPU_OK || section);
+  if (status == SZGPU_OK && szg_reader_only_asks(reader))
+    return szg_reader_require(reader, (uint64_t)(stored - reader->opened->bytes),
+                              szg_align_up(section->stored_bytes, SZG_ALIGNMENT), &is_there);
   if (status == SZGPU_OK) status = check_section(reader, section, stored);
   if (status == SZGPU_OK && section->codec == SZG_CODEC_ZSTD) {
     status = szg_zstd_decompress_each(threads, &reader->ctx->account, stored, section->stored_bytes,

@@ -29,6 +29,7 @@ SZG_C_BEGIN
 typedef struct szg_loaded {
   const uint8_t *bytes;
   uint64_t byte_count;
+  uint64_t offset; /* of bytes in the archive; 0: they are a copy */
 } szg_loaded;
 
 typedef struct szg_reader {
@@ -38,7 +39,22 @@ typedef struct szg_reader {
   uint64_t frame_offset;
   bool is_partial; /* stored sections that are mapped are not checked: only a part of them is read,
                       and a checksum is of the whole */
+  bool is_waiting; /* the call only asks, and what it has asked for leads further */
 } szg_reader;
+
+/* Whether the call only asks which bytes it would read (ranges.h). Then it neither decodes a part
+ * of a mapped section nor writes a value, but calls szg_reader_ask for that part. A section that is
+ * loaded may be missing: if is_waiting is set after the last one of a step, what follows from them
+ * must wait. The call returns SZGPU_OK all the same, to ask for more. */
+static inline bool szg_reader_only_asks(const szg_reader *reader) {
+  return reader->opened->asking != NULL;
+}
+/* For bytes of a mapped section, from byte `offset` of it on. */
+szgpu_status szg_reader_ask(const szg_reader *reader, const szg_loaded *mapped, uint64_t offset,
+                            uint64_t byte_count) SZG_CHECKED;
+/* For side data at `offset` of the archive; *are_there: nothing is missing. */
+szgpu_status szg_reader_require(szg_reader *reader, uint64_t offset, uint64_t byte_count,
+                                bool *are_there) SZG_CHECKED;
 
 /* After the frame's header is read and checked. Memory that sections of other frames have left is
  * kept for those of the same kind, but given back if all sections together would then take more
@@ -51,7 +67,7 @@ szgpu_status szg_reader_load(szg_reader *reader, uint32_t kind, szg_loaded *load
 szgpu_status szg_reader_map(szg_reader *reader, uint32_t kind, szg_loaded *mapped) SZG_CHECKED;
 
 /* Copies the first byte_count bytes of a mapped section, all of which it has. The next call for the
- * section replaces the copy. */
+ * section replaces the copy. *front is NULL if the call only asks and they are missing. */
 szgpu_status szg_reader_load_front(szg_reader *reader, uint32_t kind, const szg_loaded *mapped,
                                    uint64_t byte_count, const uint8_t **front) SZG_CHECKED;
 

@@ -202,6 +202,19 @@ szgpu_status szg_mapped_begin_read(szg_read_job *job, szg_mapped_target *target)
   return SZGPU_OK;
 }
 
+/* The shares of the masks that have the target's values. */
+static szgpu_status ask_for_marks(const mapped_job *job) {
+  uint8_t unused[SZG_SIGN_RUN] = {0};
+  for (uint32_t which = 0; which < SZG_RUN_MASKS; which++) {
+    szg_mask_run latest = {.run = UINT64_MAX};
+    if (!job->target->masks[which].part_starts) continue;
+    for (uint64_t i = 0; i < job->target->value_count; i += SZG_SIGN_RUN)
+      SZG_TRY(take_marks(job, which, i, szg_min_u64(SZG_SIGN_RUN, job->target->value_count - i),
+                         &latest, unused));
+  }
+  return SZGPU_OK;
+}
+
 szgpu_status szg_mapped_end_read(const szg_read_job *job, const szg_mapped_target *target) {
   szgpu_ctx *const ctx = job->reader.ctx;
   uint64_t const part_count = szg_div_up(target->value_count, PART_VALUES);
@@ -212,6 +225,7 @@ szgpu_status szg_mapped_end_read(const szg_read_job *job, const szg_mapped_targe
                     .to = target->values,
                     .value_count = target->value_count};
   bool const is_log = target->mapping.kind == SZG_MAPPING_LOG;
+  if (szg_reader_only_asks(&job->reader)) return ask_for_marks(&way);
   if (szg_is_mapped(&target->mapping))
     SZG_TRY(szg_for_parts(&ctx->threads, part_count, 0, is_log ? raise_part : narrow_part, &way));
   if (!job->header->more_fill_count) return SZGPU_OK;

@@ -59,6 +59,14 @@ szgpu_status szg_frame_reader_open(szgpu_ctx *ctx, const szg_opened *opened, uin
                                    uint64_t offset, szg_reader *reader) {
   *reader = (szg_reader){.ctx = ctx, .opened = opened, .frame_offset = offset};
   szg_frame_fault fault = {0};
+  if (opened->asking) { /* for as much as any header has */
+    bool is_there;
+    SZG_TRY(szg_reader_require(
+        reader, offset,
+        szg_min_u64(szg_frame_bytes(opened, frame), szg_frame_header_bytes(SZG_SECTION_KIND_COUNT)),
+        &is_there));
+    if (!is_there) return SZGPU_OK;
+  }
   szgpu_status const status =
       offset < opened->available_bytes
           ? szg_frame_open(opened, frame, opened->bytes + offset, opened->available_bytes - offset,

@@ -29,7 +29,8 @@ szgpu_status szg_frame_open(const szg_opened *opened, uint64_t frame, const uint
 szgpu_status szg_frame_fail(szgpu_ctx *ctx, szgpu_status status, uint64_t frame,
                             const szg_frame_fault *fault) SZG_CHECKED;
 
-/* Opens the frame that begins at `offset` in the archive, and a reader of its sections. */
+/* Opens the frame that begins at `offset` in the archive, and a reader of its sections, which is
+ * waiting if the call only asks and the frame's header is missing. */
 szgpu_status szg_frame_reader_open(szgpu_ctx *ctx, const szg_opened *opened, uint64_t frame,
                                    uint64_t offset, szg_reader *reader) SZG_CHECKED;
 

@@ -5,12 +5,14 @@
 
 #include <string.h>
 
+#include "container/compact.h"
 #include "huffman/decoders/decoders.h"
 #include "pipeline/backend.h"
 #include "pipeline/pipeline.h"
 #include "values/mapping.h"
 
 enum { MOST_ZSTD_LEVEL = 19 };
+enum { FIRST_BYTES = 4096 }; /* of an archive of which nothing is there */
 
 /* A ctx keeps a workspace of this size, with so much for each thread, or of so many times what the
  * call's field and archive take: more than any honest archive needs. */
@@ -216,4 +218,48 @@ szgpu_status szg_check_apart(szgpu_ctx *ctx, const void *field, uint64_t field_b
 szgpu_status szg_check_alignment(szgpu_ctx *ctx, szgpu_dtype dtype, const void *field) {
   if ((uintptr_t)field % szg_dtype_bytes(dtype) == 0) return SZGPU_OK;
   return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the field is not aligned as its values must be");
+}
+
+szgpu_status szg_open_archive(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
+                              bool on_device, szg_opened *opened) {
+  SZG_TRY(on_device ? szg_open_cuda(ctx, archive, archive_bytes, opened)
+                    : szg_open(archive, archive_bytes, &ctx->kept[SZG_KEPT_HEAD], opened));
+  SZG_TRY(szg_check_decoder(ctx, &opened->header)); /* first, as a stream must */
+  uint64_t const stated_bytes = opened->archive_bytes;
+  if (archive_bytes == stated_bytes) return SZGPU_OK;
+  return szg_fail(ctx, archive_bytes < stated_bytes ? SZGPU_TRUNCATED : SZGPU_TRAILING_BYTES,
+                  "it has %llu bytes and should have %llu", (unsigned long long)archive_bytes,
+                  (unsigned long long)stated_bytes);
+}
+
+szgpu_status szg_open_part(szgpu_ctx *ctx, const void *archive, szg_asking *asking,
+                           szg_opened *opened, bool *is_open) {
+  uint64_t const there = szg_present_from_start(asking);
+  uint64_t header_bytes = FIRST_BYTES;
+  *is_open = false;
+  if (there < szg_min_u64(SZG_HEADER_BYTES, asking->archive_bytes))
+    return szg_ask(asking, 0, szg_min_u64(FIRST_BYTES, asking->archive_bytes));
+  if (szg_is_compact(archive, there) && there < asking->archive_bytes)
+    return szg_ask(asking, 0, asking->archive_bytes);
+  szgpu_status const status = szg_open_in_place(archive, there, opened);
+  bool const is_cut = status == SZGPU_TRUNCATED && there >= SZG_HEADER_BYTES;
+  if (is_cut && szg_header_bytes(&opened->header, &header_bytes) && header_bytes > there)
+    return szg_ask(asking, 0, header_bytes);
+  SZG_TRY(status);
+  *is_open = true;
+  SZG_TRY(szg_open_archive(ctx, archive, asking->archive_bytes, false, opened));
+  if (!opened->is_compact) opened->asking = asking;
+  return SZGPU_OK;
+}
+
+szgpu_status szg_check_field(szgpu_ctx *ctx, const void *archive, const szg_opened *opened,
+                             uint64_t value_count, const void *field, size_t field_bytes) {
+  szgpu_dtype const dtype = opened->header.shape.dtype;
+  uint64_t const needed_bytes = value_count * szg_dtype_bytes(dtype);
+  SZG_TRY(szg_check_alignment(ctx, dtype, field));
+  ctx->callers_bytes = opened->archive_bytes + field_bytes;
+  if (field_bytes == needed_bytes)
+    return szg_check_apart(ctx, field, field_bytes, archive, opened->archive_bytes);
+  return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the values take %llu bytes, not %llu",
+                  (unsigned long long)needed_bytes, (unsigned long long)field_bytes);
 }

@@ -4,7 +4,7 @@
 #ifndef SZG_PIPELINE_CALLS_H
 #define SZG_PIPELINE_CALLS_H
 
-#include "container/container.h"
+#include "container/open.h"
 #include "core/context.h"
 #include "core/tiles.h"
 
@@ -58,5 +58,24 @@ szgpu_status szg_check_alignment(szgpu_ctx *ctx, szgpu_dtype dtype, const void *
 szgpu_status szg_check_decoder(szgpu_ctx *ctx, const szg_header *header) SZG_CHECKED;
 
 uint64_t szg_field_bytes(const szgpu_shape *shape, const szg_grid *grid);
+
+/* Opens an archive, in full and for this ctx. */
+szgpu_status szg_open_archive(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
+                              bool on_device, szg_opened *opened) SZG_CHECKED;
+
+/* Opens an archive of which only a part is there; *is_open false: its header is missing, or, in the
+ * compact form, any of it, and has been asked for. */
+szgpu_status szg_open_part(szgpu_ctx *ctx, const void *archive, szg_asking *asking,
+                           szg_opened *opened, bool *is_open) SZG_CHECKED;
+
+/* Checks the memory into which value_count values of the archive are to be restored. */
+szgpu_status szg_check_field(szgpu_ctx *ctx, const void *archive, const szg_opened *opened,
+                             uint64_t value_count, const void *field,
+                             size_t field_bytes) SZG_CHECKED;
+
+/* What a GPU reads: the archive, or what its compact form stands for, in host memory. */
+static inline const void *szg_bytes_for_gpu(const szg_opened *opened, const void *archive) {
+  return opened->is_compact ? opened->bytes : archive;
+}
 
 #endif

@@ -25,6 +25,8 @@ static szgpu_status decode_rows(szg_read_job *job, uint64_t begin, uint64_t end,
     return szg_frame_restore(job, first_row, end_row - first_row);
   }
   szg_buffer *const slab = &job->reader.ctx->kept[SZG_KEPT_SLAB];
+  if (szg_reader_only_asks(&job->reader))
+    return szg_frame_restore(job, first_row, end_row - first_row);
   SZG_TRY(szg_buffer_reset(slab, (end_row - first_row) * row_bytes));
   job->values = slab->bytes;
   SZG_TRY(szg_frame_restore(job, first_row, end_row - first_row));
@@ -48,6 +50,7 @@ static szgpu_status make_plan(szgpu_ctx *ctx, const szg_header *header, szg_read
 static szgpu_status open_frame(szgpu_ctx *ctx, const szg_opened *opened, uint64_t frame,
                                uint64_t offset, uint32_t level, szg_reader *reader) {
   SZG_TRY(szg_frame_reader_open(ctx, opened, frame, offset, reader));
+  if (reader->is_waiting) return SZGPU_OK;
   szg_frame_facts const facts = {.archive = &opened->header, .frame = &reader->frame};
   const szg_frame_kind *const kind = &szg_frame_kinds[szg_kind_of(&opened->header, &reader->frame)];
   if (level == 0) return SZGPU_OK;
@@ -112,6 +115,7 @@ static szgpu_status restore_frame(szg_read_job *job, const szg_opened *opened,
   uint64_t const first_row = frame * opened->header.frame_rows;
   uint64_t const done_values = ctx->threads.done_values + region->value_count;
   SZG_TRY(open_frame(ctx, opened, frame, offset, wanted->level, &job->reader));
+  if (job->reader.is_waiting) return SZGPU_OK;
   job->reader.is_partial = wanted->is_partial;
   job->wanted_values = region->value_count;
   if (is_whole_rows(&opened->grid, wanted)) {
@@ -155,7 +159,7 @@ szgpu_status szg_decompress_cpu(szgpu_ctx *ctx, const szg_opened *opened, const 
         .grid = szg_grid_of_rows(&opened->grid, szg_frame_row_count(opened, frame))};
     szg_region region = szg_region_of_frame(&wanted->box, wanted->level, &opened->grid, &job.grid,
                                             frame * header->frame_rows);
-    region.values = (uint8_t *)field + ctx->threads.done_values * width;
+    if (field) region.values = (uint8_t *)field + ctx->threads.done_values * width;
     if (region.value_count > 0)
       SZG_TRY(restore_frame(&job, opened, wanted, &region, offset, frame));
     offset += szg_frame_bytes(opened, frame);

@@ -90,6 +90,7 @@ szgpu_status szg_decompress_joined(szgpu_ctx *ctx, const szg_opened *opened,
   uint64_t const value_count = szg_box_value_count(&there.box);
   there.is_partial = value_count < opened->grid.value_count;
   szg_buffer values = {.account = &ctx->account};
+  if (opened->asking) return szg_decompress_cpu(ctx, opened, &there, NULL);
   szgpu_status status =
       szg_ctx_make_room(ctx, &values, value_count * width, "room for a box of joined axes");
   if (status == SZGPU_OK) status = szg_decompress_cpu(ctx, opened, &there, values.bytes);

@@ -20,6 +20,8 @@ enum {
   SZG_KEPT_HEAD,                  /* of an archive on the device: header, frame headers */
   SZG_KEPT_PLAIN,                 /* archives between the device and zstd */
   SZG_KEPT_RECODED,
+  SZG_KEPT_PRESENT, /* ranges.h */
+  SZG_KEPT_WANTED,
   SZG_KEPT_END
 };
 static_assert((int)SZG_KEPT_END <= SZG_KEPT_ROOM, "a ctx has so many");
@@ -140,6 +142,7 @@ typedef struct szg_wanted {
 } szg_wanted;
 /* Rows first_row .. first_row + row_count - 1 of the slowest axis longer than 1. */
 szg_wanted szg_wanted_rows(const szg_grid *grid, uint64_t first_row, uint64_t row_count);
+/* field: NULL if opened->asking is not. */
 szgpu_status szg_decompress_cpu(szgpu_ctx *ctx, const szg_opened *opened, const szg_wanted *wanted,
                                 void *field) SZG_CHECKED;
 /* The same if the archive has joined axes; the box is one of the field's own grid, and any archive

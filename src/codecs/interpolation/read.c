@@ -20,6 +20,7 @@ typedef struct levels_job {
   szg_box tiles[SZG_LEVELS_MOST + 1]; /* of each stage: those that are restored */
   /* the stage at hand */
   uint32_t stage;
+  szg_loaded section;
   szg_levels_stage_input input;
   szg_tokens_shape shape;
 } levels_job;
@@ -77,6 +78,7 @@ static szgpu_status open_memory(levels_job *job, const szg_box *points) {
 szgpu_status szg_levels_frame_open(szg_read_job *job) {
   uint64_t unused;
   SZG_TRY(szg_outliers_load(job));
+  if (job->reader.is_waiting) return SZGPU_OK;
   return szg_tiles_scan(job, &unused);
 }
 
@@ -128,8 +130,21 @@ static szgpu_status place_words(const levels_job *job, uint64_t tile_count) {
   return SZGPU_OK;
 }
 
-/* Head, books and tile sizes are side data; the words stay in the archive. */
-static szgpu_status open_stage(levels_job *job) {
+/* If the call only asks, it asks at once for all that may come before the words. */
+static szgpu_status require_front(levels_job *job, const szg_loaded *section, bool *is_there) {
+  static const szg_levels_head longest = {.mode = SZG_LEVELS_MODE_MASKS,
+                                          .book_bytes = SZG_TOKENS_BOOKS_MOST_BYTES};
+  uint64_t const tile_count = job->levels.stages[job->stage].tile_count;
+  uint64_t const front_bytes = szg_levels_places_of(&longest, tile_count).words;
+  *is_there = section->bytes != NULL || !job->frame->reader.is_waiting;
+  if (!section->offset) return SZGPU_OK;
+  return szg_reader_require(&job->frame->reader, section->offset,
+                            szg_min_u64(front_bytes, section->byte_count), is_there);
+}
+
+/* Head, books and tile sizes are side data; the words stay in the archive. *is_open false: the call
+ * only asks, and they are missing. */
+static szgpu_status open_stage(levels_job *job, bool *is_open) {
   szg_read_job *const frame = job->frame;
   const szg_levels_read_plan *const plan = &frame->plan->levels;
   uint32_t const kind = szg_levels_section(job->stage);
@@ -138,6 +153,8 @@ static szgpu_status open_stage(levels_job *job) {
   szg_loaded section;
   const uint8_t *front;
   SZG_TRY(szg_reader_map(&frame->reader, kind, &section));
+  SZG_TRY(require_front(job, &section, is_open));
+  if (!*is_open) return SZGPU_OK;
   SZG_REQUIRE(section.byte_count >= SZG_LEVELS_HEAD_BYTES, SZGPU_BAD_DATA);
   SZG_TRY(szg_reader_load_front(&frame->reader, kind, &section, SZG_LEVELS_HEAD_BYTES, &front));
   SZG_TRY(read_head(job, front, section.byte_count, head));
@@ -152,6 +169,7 @@ static szgpu_status open_stage(levels_job *job) {
   SZG_TRY(szg_reader_load_front(&frame->reader, kind, &section, places.words, &front));
   job->input.tile_sizes = front + places.tile_sizes;
   job->input.words = section.bytes + places.words;
+  job->section = section;
   job->input.word_count = (section.byte_count - places.words) / 4;
   SZG_REQUIRE(stage->tile_count % 2 == 0 ||
                   szg_load_u16(job->input.tile_sizes + 2 * stage->tile_count) == 0,
@@ -168,6 +186,11 @@ static szgpu_status restore_tile(const levels_job *job, uint64_t tile_index, con
                                  uint32_t word_count, int worker) {
   const szg_levels_memory *const memory = &job->memory;
   const szg_levels_stage *const stage = &job->levels.stages[job->stage];
+  if (szg_reader_only_asks(&job->frame->reader))
+    return word_count == 0
+               ? SZGPU_OK
+               : szg_reader_ask(&job->frame->reader, &job->section,
+                                (uint64_t)(words - job->section.bytes), 4 * (uint64_t)word_count);
   size_t const code_bytes = job->levels.is_wide ? sizeof(int64_t) : sizeof(int32_t);
   void *const codes = szg_levels_codes_of(memory, worker);
   if (word_count == 0) {
@@ -226,7 +249,9 @@ static szgpu_status restore_part(void *job_pointer, uint64_t part_from_first, in
 static szgpu_status restore_stage(levels_job *job) {
   bool const is_last = job->stage + 1 == job->end_stage;
   szg_tile_range const span = span_of(job);
-  SZG_TRY(open_stage(job));
+  bool is_open;
+  SZG_TRY(open_stage(job, &is_open));
+  if (!is_open) return SZGPU_OK;
   uint64_t const first_part = span.first_tile / SZG_LEVELS_PART_TILES;
   uint64_t const end_part = szg_div_up(span.end_tile, SZG_LEVELS_PART_TILES);
   return szg_for_parts(&job->frame->reader.ctx->threads, end_part - first_part,
@@ -250,7 +275,7 @@ static szgpu_status restore_rows(levels_job *job) {
   uintptr_t const first_place = (uintptr_t)frame->values - frame->first_value * width;
   job->values = is_cut_fold(job) ? job->all_values : (uint8_t *)first_place;
   SZG_TRY(restore_stages(job));
-  if (is_cut_fold(job))
+  if (is_cut_fold(job) && !szg_reader_only_asks(&frame->reader))
     memcpy(frame->values, job->all_values + frame->first_value * width, frame->value_count * width);
   return SZGPU_OK;
 }
@@ -340,6 +365,7 @@ static szgpu_status restore_region(levels_job *job) {
   szg_box const points = points_of_region(job, job->levels.stages[job->end_stage - 1].spacing);
   SZG_TRY(open_memory(job, &points));
   SZG_TRY(restore_stages(job));
+  if (szg_reader_only_asks(&job->frame->reader)) return SZGPU_OK;
   uint64_t const part_count = szg_div_up(szg_region_row_count(region), SHOWN_ROWS);
   return szg_for_parts(&job->frame->reader.ctx->threads, part_count, 0, show_rows, job);
 }

@@ -15,24 +15,25 @@ void szg_tile_frame_carve_read(szg_arena *arena, const szg_read_request *request
   plan->tile.decoder = szg_arena_take(arena, 1, sizeof *plan->tile.decoder);
 }
 
-static szgpu_status load_stream(szg_read_job *job, uint64_t word_count) {
+static szgpu_status open_stream(szg_read_job *job, const szg_loaded *book, uint64_t word_count) {
   const szg_tile_read_plan *const plan = &job->plan->tile;
-  szg_loaded book;
-  SZG_TRY(szg_reader_load(&job->reader, SZG_SECTION_CODEBOOK, &book));
-  SZG_TRY(szg_codebook_read(book.bytes, book.byte_count, SZG_TILE_SYMBOLS, plan->book));
+  SZG_TRY(szg_codebook_read(book->bytes, book->byte_count, SZG_TILE_SYMBOLS, plan->book));
   SZG_TRY(szg_tile_decoder_build(plan->book, plan->decoder));
   if (job->decoder->is_reference) szg_canonical_index_build(plan->book, plan->index);
-  SZG_TRY(szg_reader_map(&job->reader, SZG_SECTION_BITSTREAM, &job->words));
   SZG_REQUIRE(job->words.byte_count == 4 * word_count, SZGPU_BAD_DATA);
   return SZGPU_OK;
 }
 
 szgpu_status szg_tile_frame_open(szg_read_job *job) {
+  szg_loaded book;
   uint64_t word_count;
+  SZG_TRY(szg_reader_load(&job->reader, SZG_SECTION_CODEBOOK, &book));
   SZG_TRY(szg_reader_load(&job->reader, SZG_SECTION_TILE_SIZES, &job->tile_sizes));
   SZG_TRY(szg_outliers_load(job));
+  SZG_TRY(szg_reader_map(&job->reader, SZG_SECTION_BITSTREAM, &job->words));
+  if (job->reader.is_waiting) return SZGPU_OK;
   SZG_TRY(szg_tiles_scan(job, &word_count));
-  return load_stream(job, word_count);
+  return open_stream(job, &book, word_count);
 }
 
 /* The tile's row of values at (z, y). */
@@ -91,6 +92,8 @@ static szgpu_status restore_tile(const szg_read_job *job, uint64_t tile_index, c
   uint32_t const raw_words = szg_raw_tile_words(tile->value_count, value_bytes);
   uint32_t const word_count = szg_count_at(&job->tile_sizes, tile_index);
   SZG_REQUIRE(word_count <= raw_words, SZGPU_BAD_DATA);
+  if (szg_reader_only_asks(&job->reader))
+    return szg_reader_ask(&job->reader, &job->words, 4 * at->stream, 4 * (uint64_t)word_count);
   if (word_count == 0) {
     restore_zeros(&job->quantizer, target, value_bytes);
     return SZGPU_OK;

@@ -32,13 +32,12 @@ static byte_range wanted_bytes(const szg_read_job *job) {
   return (byte_range){first, first + job->value_count * width};
 }
 
-static szgpu_status load_books(szg_read_job *job, const szg_planes_layout *layout) {
+static szgpu_status open_books(szg_read_job *job, const szg_planes_layout *layout,
+                               const szg_loaded *books) {
   const szg_planes_read_plan *const plan = &job->plan->planes;
-  szg_loaded books;
-  SZG_TRY(szg_reader_load(&job->reader, SZG_SECTION_CODEBOOK, &books));
   memset(plan->lengths, 0, SZG_PLANES_MOST * sizeof *plan->lengths);
-  if (books.bytes)
-    SZG_TRY(szg_planes_books_read(layout, books.bytes, books.byte_count, plan->lengths));
+  if (books->bytes)
+    SZG_TRY(szg_planes_books_read(layout, books->bytes, books->byte_count, plan->lengths));
   szg_planes_decoder_build(layout, plan->lengths, plan->decoder);
   return SZGPU_OK;
 }
@@ -54,11 +53,14 @@ szgpu_status szg_planes_frame_open(szg_read_job *job) {
   job->grid = szg_grid_of_line(frame_bytes / layout.value_bytes);
   job->first_tile = wanted.first / tile_bytes;
   job->end_tile = szg_div_up(wanted.end, tile_bytes);
+  szg_loaded books;
+  uint64_t word_count;
   SZG_TRY(szg_reader_map(reader, SZG_SECTION_RAW, &job->stored));
-  SZG_TRY(load_books(job, &layout));
+  SZG_TRY(szg_reader_load(reader, SZG_SECTION_CODEBOOK, &books));
   SZG_TRY(szg_reader_load(reader, SZG_SECTION_TILE_SIZES, &job->tile_sizes));
   SZG_TRY(szg_reader_map(reader, szg_planes_words_kind(job->header), &job->words));
-  uint64_t word_count;
+  if (reader->is_waiting) return SZGPU_OK;
+  SZG_TRY(open_books(job, &layout, &books));
   if (!job->tile_sizes.bytes) return SZGPU_OK; /* no plane is coded: tiles have no words to find */
   SZG_TRY(szg_tiles_scan(job, &word_count));
   SZG_REQUIRE(4 * word_count == job->words.byte_count, SZGPU_BAD_DATA);
@@ -71,11 +73,24 @@ static const uint8_t *bytes_from(const szg_loaded *loaded, uint64_t offset) {
   return loaded->bytes ? loaded->bytes + offset : nothing;
 }
 
+/* The tile's words, and its bytes of each stored plane. */
+static szgpu_status ask_for_tile(const szg_read_job *job, uint64_t tile_index, const szg_tile *tile,
+                                 const szg_part_start *at) {
+  uint64_t const plane_bytes = szg_stored_plane_bytes(job->grid.value_count);
+  uint64_t const word_bytes = 4 * (uint64_t)szg_count_at(&job->tile_sizes, tile_index);
+  if (word_bytes) SZG_TRY(szg_reader_ask(&job->reader, &job->words, 4 * at->stream, word_bytes));
+  for (uint64_t plane = 0; plane < job->stored.byte_count; plane += plane_bytes)
+    SZG_TRY(
+        szg_reader_ask(&job->reader, &job->stored, plane + tile->first_value, tile->value_count));
+  return SZGPU_OK;
+}
+
 /* A tile that is only wanted in part goes through the worker's own memory. */
 static szgpu_status restore_tile(const szg_read_job *job, uint64_t tile_index, const szg_tile *tile,
                                  const szg_part_start *at, const szg_tile_target *target,
                                  int worker) {
   (void)target;
+  if (szg_reader_only_asks(&job->reader)) return ask_for_tile(job, tile_index, tile, at);
   const szg_planes_decoder *const decoder = job->plan->planes.decoder;
   uint64_t const value_bytes = decoder->layout.value_bytes;
   byte_range const wanted = wanted_bytes(job);

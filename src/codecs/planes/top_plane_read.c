@@ -26,6 +26,8 @@ szgpu_status szg_top_plane_frame_open(szg_read_job *job) {
   job->sizes_are_bits = true;
   SZG_TRY(szg_reader_map(reader, SZG_SECTION_RAW, &job->stored));
   SZG_TRY(szg_reader_load(reader, SZG_SECTION_TILE_SIZES, &job->tile_sizes));
+  SZG_TRY(szg_stream_load(job));
+  if (reader->is_waiting) return SZGPU_OK;
   SZG_TRY(szg_tiles_scan(job, &bit_count));
   return szg_stream_open(job, bit_count, true);
 }
@@ -49,6 +51,11 @@ static szgpu_status join_tile(const szg_read_job *job, uint64_t tile_index, cons
   uint64_t const first_wanted = job->first_value, end_wanted = first_wanted + job->value_count;
   uint64_t const plane_bytes = szg_stored_plane_bytes(job->grid.value_count);
   const uint8_t *planes[SZG_PLANES_MOST];
+  if (szg_reader_only_asks(&job->reader)) {
+    for (uint32_t p = 0; p + 1 < value_bytes; p++)
+      SZG_TRY(szg_reader_ask(&job->reader, &job->stored, p * plane_bytes + first, end - first));
+    return SZGPU_OK;
+  }
   for (uint32_t p = 0; p + 1 < value_bytes; p++)
     planes[p] = job->stored.bytes + p * plane_bytes + first;
   planes[value_bytes - 1] = symbols_of(job, tile_index, tile, worker);

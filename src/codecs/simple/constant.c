@@ -90,14 +90,16 @@ szgpu_status szg_constant_frame_open(szg_read_job *job) {
   uint64_t no_stream;
   if (job->reader.frame.section_count == 0) return SZGPU_OK; /* and no tile is read */
   SZG_TRY(szg_outliers_load(job));
+  if (job->reader.is_waiting) return SZGPU_OK;
   return szg_tiles_scan(job, &no_stream);
 }
 
 szgpu_status szg_constant_frame_restore(szg_read_job *job) {
   static const szg_tile_steps outliers_alone = {NULL, NULL};
   const szg_region *const region = job->region;
-  SZG_TRY(region ? fill(job, region->values, region->value_count)
-                 : fill(job, job->values, job->value_count));
+  if (!szg_reader_only_asks(&job->reader))
+    SZG_TRY(region ? fill(job, region->values, region->value_count)
+                   : fill(job, job->values, job->value_count));
   return job->reader.frame.section_count ? szg_tiles_restore(job, &outliers_alone) : SZGPU_OK;
 }
 

@@ -119,6 +119,11 @@ typedef struct rows_job {
   szg_loaded planes;
 } rows_job;
 
+/* Where a row of the region has its bytes of a plane, in the section. */
+static uint64_t place_of_row(const szg_read_job *frame, size_t plane, uint64_t row) {
+  return plane * frame->grid.value_count + szg_region_row_at(frame->region, row);
+}
+
 static szgpu_status merge_rows(void *job_pointer, uint64_t part, int worker) {
   (void)worker;
   const rows_job *const job = job_pointer;
@@ -128,23 +133,49 @@ static szgpu_status merge_rows(void *job_pointer, uint64_t part, int worker) {
   uint64_t const end = szg_min_u64((part + 1) * PART_ROWS, szg_region_row_count(region));
   for (uint64_t row = part * PART_ROWS; row < end; row++)
     for (size_t plane = 0; plane < width; plane++) {
-      const uint8_t *const bytes =
-          job->planes.bytes + plane * job->frame->grid.value_count + szg_region_row_at(region, row);
+      const uint8_t *const bytes = job->planes.bytes + place_of_row(job->frame, plane, row);
       for (uint64_t i = 0; i < count; i++)
         region->values[(row * count + i) * width + plane] = bytes[i];
     }
   return SZGPU_OK;
 }
 
-static szgpu_status restore_rows(szg_read_job *frame) {
+static szgpu_status ask_for_rows(const rows_job *job) {
+  const szg_read_job *const frame = job->frame;
+  size_t const width = szg_dtype_bytes(frame->header->shape.dtype);
+  for (size_t plane = 0; plane < width; plane++)
+    for (uint64_t row = 0; row < szg_region_row_count(frame->region); row++)
+      SZG_TRY(szg_reader_ask(&frame->reader, &job->planes, place_of_row(frame, plane, row),
+                             frame->region->count[3]));
+  return SZGPU_OK;
+}
+
+static szgpu_status restore_region(szg_read_job *frame) {
   rows_job job = {.frame = frame};
   uint64_t const part_count = szg_div_up(szg_region_row_count(frame->region), PART_ROWS);
   SZG_TRY(szg_reader_map(&frame->reader, SZG_SECTION_RAW, &job.planes));
+  if (szg_reader_only_asks(&frame->reader)) return ask_for_rows(&job);
   return szg_for_parts(&frame->reader.ctx->threads, part_count, frame->wanted_values, merge_rows,
                        &job);
 }
 
+/* A region of whole rows, which are together in each plane. */
+static szgpu_status restore_rows(szg_read_job *job) {
+  size_t const width = szg_dtype_bytes(job->header->shape.dtype);
+  szg_loaded planes;
+  SZG_TRY(szg_reader_map(&job->reader, SZG_SECTION_RAW, &planes));
+  for (size_t plane = 0; plane < width; plane++) {
+    uint64_t const offset = plane * job->grid.value_count + job->first_value;
+    if (szg_reader_only_asks(&job->reader))
+      SZG_TRY(szg_reader_ask(&job->reader, &planes, offset, job->value_count));
+    else
+      merge_planes(job, offset, planes.bytes + offset, job->value_count);
+  }
+  return SZGPU_OK;
+}
+
 szgpu_status szg_raw_frame_restore(szg_read_job *job) {
-  if (job->region) return restore_rows(job);
+  if (job->region) return restore_region(job);
+  if (job->reader.is_partial && job->value_count < job->grid.value_count) return restore_rows(job);
   return szg_reader_stream(&job->reader, SZG_SECTION_RAW, job->wanted_values, merge_planes, job);
 }
