@@ -6,6 +6,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -401,6 +402,30 @@ class context {
   }
 
   // The reverse.
+  // The ranges that a region needs besides those that are present, as first bytes and counts.
+  std::vector<std::pair<uint64_t, uint64_t>>
+  region_ranges(const source_buffer &archive, int level, const std::vector<uint64_t> &box,
+                const std::vector<std::pair<uint64_t, uint64_t>> &present, uint64_t gap_bytes,
+                size_t most) {
+    require_contiguous(archive);
+    szgpu_region const region = take_region(box);
+    std::vector<szgpu_range> there, missing(most);
+    for (const auto &[offset, byte_count] : present) there.push_back({offset, byte_count});
+    size_t count = 0;
+    szgpu_status status;
+    begin(nb::none());
+    {
+      unlocked const without_lock;
+      status = szgpu_region_ranges(ctx_, archive.data(), archive.nbytes(), level, &region,
+                                   there.data(), there.size(), gap_bytes, missing.data(),
+                                   missing.size(), &count);
+    }
+    finish(status);
+    std::vector<std::pair<uint64_t, uint64_t>> ranges;
+    for (size_t i = 0; i < count; i++) ranges.emplace_back(missing[i].offset, missing[i].byte_count);
+    return ranges;
+  }
+
   void decompress_many(const request_list &requests, const std::vector<source_buffer> &archives,
                        const std::vector<target_buffer> &fields, const target_buffer &outcomes,
                        const target_buffer &workspace, uintptr_t stream) {
@@ -776,6 +801,8 @@ NB_MODULE(_core, module) {
       .def("decompress", &context::decompress, nb::arg("archive"), nb::arg("field"),
            nb::arg("first_row"), nb::arg("row_count"), nb::arg("level"), nb::arg("region").none(),
            nb::arg("progress").none())
+      .def("region_ranges", &context::region_ranges, nb::arg("archive"), nb::arg("level"),
+           nb::arg("region"), nb::arg("present"), nb::arg("gap_bytes"), nb::arg("most"))
       .def("loses", &context::loses, nb::arg("field"), nb::arg("archive"), nb::arg("ignores_zero"))
       .def("takes", &context::takes, nb::arg("request"))
       .def("many_bytes", &context::many_bytes, nb::arg("requests"))

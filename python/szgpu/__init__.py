@@ -29,6 +29,7 @@ from .compressor import Compressor, Progress, compressor_of_thread
 from .dataset import Dataset, Mapping, dataset_of
 from .errors import *  # noqa: F403
 from .info import Frame, Info, inspect
+from .ranges import read_region
 from .series import Series, Step
 from .settings import Fill
 from .whole_files import repack, unpack
@@ -50,6 +51,7 @@ __all__ = [
     "decompress_many",
     "inspect",
     "open",
+    "read_region",
     "repack",
     "unpack",
     *errors.__all__,

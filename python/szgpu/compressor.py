@@ -229,6 +229,32 @@ class Compressor:
             result = result[box.picks]
         return arrays.copy(result) if box and box.has_steps else result
 
+    def missing_ranges(
+        self,
+        archive: np.ndarray,
+        region: Any,
+        present: list[tuple[int, int]],
+        *,
+        level: int,
+        dtype: str | np.dtype | type | None,
+        gap_bytes: int,
+        most: int,
+    ) -> list[tuple[int, int]]:
+        """Find what `decompress` with a region still needs of an archive whose header is there.
+
+        present: first bytes and counts of the ranges that are there, as in the result, which has at
+        most `most` ranges, more than gap_bytes apart. It is empty if nothing is missing.
+        """
+        info = _core.inspect(archive)
+        stored_dims = tuple(_core.level_shape(archive, level)) if level else info["shape"]
+        _, dims = _values(info, stored_dims, _asked_type(dtype))
+        is_fortran = bool(info["source"] & SOURCE_FORTRAN)
+        box = indexing.box_of(region, dims[::-1] if is_fortran else dims)
+        if box.is_empty:
+            return []
+        numbers = _numbers_of_box(box, is_fortran, stored_dims[-1] // dims[-1])
+        return self._host.region_ranges(archive, level, numbers, present, gap_bytes, most)
+
     def compress_many(self, given: Iterable[Any], **settings: Any) -> list[Any]:
         """Compress arrays. As `szgpu.compress_many`, with this object's settings."""
         checked = {field.name for field in fields(Settings)}

@@ -28,30 +28,39 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
-from zarr.abc.codec import ArrayBytesCodec, Codec
+from zarr.abc.codec import ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin, Codec
+from zarr.abc.store import RangeByteRequest
+from zarr.codecs import ShardingCodec as ZarrShardingCodec
+from zarr.codecs.sharding import ShardingCodecIndexLocation
+from zarr.core.buffer import cpu
 from zarr.core.metadata import ArrayV3Metadata
 
-from . import arrays
+from . import arrays, ranges
 from .arrays import SOURCE_BIG_ENDIAN
 from .chunks import archive_of, folded, note_restored, require_unfiltered, warn_of_restored
 from .compressor import compressor_of_thread, shape_of
 from .settings import Fill, Settings
+from .zarr_parts import ShardGetter, box_in, later_of, next_of
 
 if TYPE_CHECKING:
+    from zarr.abc.store import ByteGetter
     from zarr.core.array_spec import ArraySpec
     from zarr.core.buffer import Buffer, NDBuffer
 
-__all__ = ["SzgpuCodec"]
+__all__ = ["ShardingCodec", "SzgpuCodec"]
 
 NAME = "szgpu"
 
 
 @dataclass(frozen=True)
-class SzgpuCodec(ArrayBytesCodec):
+class SzgpuCodec(ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin):
     """The zarr v3 codec "szgpu".
+
+    If no other codec stands beside it, zarr reads only those bytes of a large chunk that a selection
+    needs, by ranges; in shards, with `ShardingCodec` of this module.
 
     Pass exactly one of `abs`, `rel`, `psnr`, `pwrel` and `lossless`. `rel` and `psnr` depend on the
     range of each chunk, so `abs` is usually better. With a bound, the only filter before it may be
@@ -189,12 +198,7 @@ class SzgpuCodec(ArrayBytesCodec):
         if name != dtype.name:
             shape = (*shape[:-1], shape[-1] * dtype.itemsize)
         archive = chunk_bytes.as_array_like()
-        _, found, source = shape_of(archive, name)
-        if found != shape:
-            raise ValueError(
-                f"the chunk's archive has the shape {found}, and the array's chunks have "
-                f"{chunk_spec.shape}: put the array's own chunk in its place, or write it again"
-            )
+        source = _source_of(archive, name, shape, chunk_spec)
         values = compressor_of_thread(1).decompress(archive, dtype=name)
         note_restored(self.settings, values)
         if name != dtype.name:
@@ -203,11 +207,93 @@ class SzgpuCodec(ArrayBytesCodec):
             values = values.astype(dtype.newbyteorder(">"))
         return chunk_spec.prototype.nd_buffer.from_ndarray_like(values.reshape(chunk_spec.shape))
 
+    async def _decode_partial_single(
+        self, byte_getter: ByteGetter, selection: Any, chunk_spec: ArraySpec
+    ) -> NDBuffer | None:
+        source: Any = later_of(byte_getter) or byte_getter
+        prototype = chunk_spec.prototype
+        box = box_in(selection, chunk_spec)
+        if box is None or not issubclass(prototype.buffer, cpu.Buffer):
+            chunk_bytes = await source.get(prototype)
+            if chunk_bytes is None:
+                return None
+            return (await self._decode_single(chunk_bytes, chunk_spec))[selection]
+
+        async def read(start: int, stop: int | None) -> Any:
+            byte_range = None if stop is None else RangeByteRequest(start, stop)
+            found = await source.get(prototype, byte_range)
+            return None if found is None else found.as_numpy_array()
+
+        name = self._name_of(_native(chunk_spec.dtype.to_native_dtype()))
+        steps = ranges.steps_of_region(
+            lambda: compressor_of_thread(1),
+            box.region,
+            name,
+            check=lambda archive: _source_of(archive, name, folded(chunk_spec.shape), chunk_spec),
+        )
+        answers = [await read(*next(steps)[0])]
+        if answers[0] is None:
+            return None  # there is no such chunk
+        while True:
+            step = await asyncio.to_thread(next_of, steps, answers)
+            if isinstance(step, np.ndarray):
+                break
+            answers = await asyncio.gather(*(read(start, stop) for start, stop in step))
+        values = step.reshape(box.shape)
+        return prototype.nd_buffer.from_ndarray_like(values[box.picks])
+
     async def _encode_single(self, chunk_array: NDBuffer, chunk_spec: ArraySpec) -> Buffer | None:
         return await asyncio.to_thread(self._encode_sync, chunk_array, chunk_spec)
 
     async def _decode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> NDBuffer:
         return await asyncio.to_thread(self._decode_sync, chunk_bytes, chunk_spec)
+
+
+def _source_of(archive: Any, name: str, shape: tuple[int, ...], chunk_spec: ArraySpec) -> int:
+    """Read the source of an archive, which must be one of such chunks."""
+    _, found, source = shape_of(archive, name)
+    if found != shape:
+        raise ValueError(
+            f"the chunk's archive has the shape {found}, and the array's chunks have "
+            f"{chunk_spec.shape}: put the array's own chunk in its place, or write it again"
+        )
+    return source
+
+
+class ShardingCodec(ZarrShardingCodec):
+    """zarr's codec for shards, which lets szgpu read parts of the chunks in them.
+
+    zarr's own reads the chunks of a shard whole. To have this one in its place:
+
+    >>> with zarr.config.set({"codecs.sharding_indexed": "szgpu.zarr.ShardingCodec"}):
+    ...     pass  # open and read arrays
+    """
+
+    async def _decode_partial_single(
+        self, byte_getter: ByteGetter, selection: Any, shard_spec: ArraySpec
+    ) -> NDBuffer | None:
+        is_ours = len(self.codecs) == 1 and isinstance(self.codecs[0], SzgpuCodec)
+        if not is_ours or box_in(selection, shard_spec) is None:
+            return await super()._decode_partial_single(byte_getter, selection, shard_spec)
+        codec = _ShardInParts(
+            chunk_shape=self.chunk_shape,
+            codecs=self.codecs,
+            index_codecs=self.index_codecs,
+            index_location=self.index_location,
+        )
+        is_first = self.index_location == ShardingCodecIndexLocation.start
+        parts = cast("ByteGetter", ShardGetter(byte_getter, is_first))
+        return await codec._decode_partial_single(parts, selection, shard_spec)
+
+
+class _ShardInParts(ZarrShardingCodec):
+    """Never reads the whole shard at once, even if a little of each chunk is selected."""
+
+    def _is_total_shard(self, *_: Any) -> bool:
+        return False
+
+
+# ---- where a codec stands ----
 
 
 def _native(dtype: np.dtype) -> np.dtype:
