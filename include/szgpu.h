@@ -646,9 +646,10 @@ typedef struct szgpu_region {
  * The call reads the archive's header. In the frames that have values of the region, it reads
  * headers, codebooks and sizes of tiles, and decodes the tiles that it needs. It checks the
  * checksums of all headers, of these tables, and of sections under zstd, which it unpacks whole. It
- * reads only a part of stored bitstreams, levels, planes, masks and exact values; it cannot check
- * their checksums, which are of the whole. If that part is damaged, the call gives SZGPU_BAD_DATA
- * or wrong values, and damage elsewhere goes unnoticed. szgpu_decompress checks everything.
+ * reads only a part of stored bitstreams, levels (with the tables that these begin with), planes,
+ * masks and exact values; it cannot check their checksums, which are of the whole. If that part is
+ * damaged, the call gives SZGPU_BAD_DATA or wrong values, and damage elsewhere goes unnoticed.
+ * szgpu_decompress checks everything.
  *
  * If the archive has joined axes (szgpu_info), the call restores the least box of its own axes that
  * has the region, in memory of the ctx, on the CPU.
@@ -678,7 +679,7 @@ typedef struct szgpu_range {
  * the bytes say where others are. So the caller repeats: call this function, fetch the ranges that
  * it gives, put them in their places. When it gives none, szgpu_decompress_region with the same
  * archive, level and region reads nothing but bytes that are present. If the archive's beginning is
- * present from the start (64 KiB suffice for most), an archive of one frame needs two rounds, for
+ * present from the start (32 KiB suffice for most), an archive of one frame needs two rounds, for
  * tables and for what they lead to, and one of several frames three. For a small archive, which has
  * a compact form, all bytes are asked for.
  *

@@ -268,6 +268,28 @@ static void gaps_and_capacity_make_fewer_ranges(void **state) {
   free(archive.bytes);
 }
 
+/* Present ranges that meet are one, also in another order; one byte between them is missing. */
+static void a_single_byte_may_be_missing(void **state) {
+  (void)state;
+  szgpu_region const region = {{3, 5, 7}, {4, 4, 4}};
+  test_archive archive = region_archive(ctx, REGION_TILE, &large[0], 0, 0);
+  uint64_t const rest = archive.byte_count - 50;
+  szgpu_range const whole[] = {{50, rest}, {20, 30}, {0, 30}, {7, 0}};
+  szgpu_range const holed[] = {{51, rest - 1}, {20, 30}, {0, 30}, {7, 0}};
+  szgpu_range missing[4];
+  size_t count = 9;
+  assert_int_equal(szgpu_region_ranges(ctx, archive.bytes, archive.byte_count, 0, &region, whole, 4,
+                                       0, missing, 4, &count),
+                   SZGPU_OK);
+  assert_int_equal(count, 0);
+  assert_int_equal(szgpu_region_ranges(ctx, archive.bytes, archive.byte_count, 0, &region, holed, 4,
+                                       0, missing, 4, &count),
+                   SZGPU_OK);
+  assert_int_equal(count, 1);
+  assert_int_equal(missing[0].offset, 0);
+  free(archive.bytes);
+}
+
 /* ---- what is refused ---- */
 
 static void refuse(const test_archive *archive, size_t byte_count, int level,
@@ -387,6 +409,7 @@ int main(void) {
       cmocka_unit_test(joined_axes_and_folded_lines),
       cmocka_unit_test(a_small_box_needs_little),
       cmocka_unit_test(gaps_and_capacity_make_fewer_ranges),
+      cmocka_unit_test(a_single_byte_may_be_missing),
       cmocka_unit_test(bad_calls_are_refused),
       cmocka_unit_test(damage_on_the_way_is_named),
       cmocka_unit_test(hostile_archives_lead_nowhere_else),

@@ -16,8 +16,8 @@ Range = tuple[int, int | None]
 """The first byte and the one after the last; None: the end."""
 
 # docs/benchmarks.md, "Parts of chunks in object stores", has the measurements.
-FIRST_BYTES = 1 << 16  # header, frame headers and coarse levels of most archives
-WHOLE_BYTES = 1 << 20  # archives up to this are read whole: it takes fewer rounds
+FIRST_BYTES = 1 << 15  # header, frame headers and coarse levels of most archives
+WHOLE_BYTES = 1 << 21  # archives up to this are read whole: it takes fewer rounds
 GAP_BYTES = 1 << 15  # read rather than left out by another request
 MOST_RANGES = 16  # of a round
 

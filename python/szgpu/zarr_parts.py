@@ -42,7 +42,8 @@ def box_in(selection: Any, chunk_spec: ArraySpec) -> ChunkBox | None:
         or len(parts) != len(shape)
     ):
         return None
-    first, end, picks = [], [], []
+    first, end = [], []
+    picks: list[Any] = []
     for part, extent in zip(parts, shape, strict=True):
         if isinstance(part, slice):
             numbers = range(extent)[part]
