@@ -204,7 +204,7 @@ static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t 
                           field_bytes));
   szg_wanted const wanted = szg_wanted_rows(&opened.grid, first_row, row_count);
   szgpu_status status = SZGPU_UNSUPPORTED;
-  bool const with_cuda = szg_takes_cuda(ctx, szg_restoring_job(&opened), field_bytes);
+  bool const with_cuda = szg_restores_on_cuda(ctx, &opened, field_bytes);
   if (with_cuda)
     status = szg_decompress_cuda(ctx, szg_bytes_for_gpu(&opened, archive), &opened, first_row,
                                  row_count, field);

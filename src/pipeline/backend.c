@@ -73,11 +73,25 @@ static bool pays_on_cuda(const szgpu_ctx *ctx, szg_job job, uint64_t field_bytes
          szg_cpu_us(job, ctx->threads.count, field_bytes);
 }
 
-bool szg_takes_cuda(const szgpu_ctx *ctx, szg_job job, uint64_t field_bytes) {
-  if (ctx->options.backend != SZGPU_BACKEND_AUTO) return ctx->options.backend == SZGPU_BACKEND_CUDA;
+/* Whether options and build leave a choice; if not, *takes_cuda is what they say. */
+static bool has_choice(const szgpu_ctx *ctx, bool *takes_cuda) {
+  szgpu_decoder const decoder = ctx->options.decoder;
+  bool const is_auto = ctx->options.backend == SZGPU_BACKEND_AUTO;
   bool const has_device = SZG_HAS_CUDA && !ctx->is_device_given_up;
-  if (!has_device || is_cpu_decoder(ctx->options.decoder)) return false;
-  return is_cuda_decoder(ctx->options.decoder) || pays_on_cuda(ctx, job, field_bytes);
+  *takes_cuda =
+      is_auto ? has_device && is_cuda_decoder(decoder) : ctx->options.backend == SZGPU_BACKEND_CUDA;
+  return is_auto && has_device && !is_cpu_decoder(decoder) && !is_cuda_decoder(decoder);
+}
+
+bool szg_takes_cuda(const szgpu_ctx *ctx, szg_job job, uint64_t field_bytes) {
+  bool takes_cuda;
+  return has_choice(ctx, &takes_cuda) ? pays_on_cuda(ctx, job, field_bytes) : takes_cuda;
+}
+
+bool szg_restores_on_cuda(const szgpu_ctx *ctx, const szg_opened *opened, uint64_t field_bytes) {
+  bool takes_cuda;
+  return has_choice(ctx, &takes_cuda) ? pays_on_cuda(ctx, szg_restoring_job(opened), field_bytes)
+                                      : takes_cuda;
 }
 
 bool szg_falls_back(szgpu_ctx *ctx, szgpu_status status) {

@@ -57,6 +57,8 @@ uint64_t szg_cuda_us(szg_job job, int thread_count, uint64_t field_bytes, bool h
 
 /* Whether a call on a field of this size goes to the GPU. */
 bool szg_takes_cuda(const szgpu_ctx *ctx, szg_job job, uint64_t field_bytes);
+/* The same of restoring; reads the archive only where there is a choice. */
+bool szg_restores_on_cuda(const szgpu_ctx *ctx, const szg_opened *opened, uint64_t field_bytes);
 
 /* Whether the CPU must repeat a call that failed on the GPU; notes why, once. The ctx gives up a
  * lost device; a device too small for this call may serve the next one. */
