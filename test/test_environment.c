@@ -162,6 +162,15 @@ static void call_decompress(call_log *log) {
   add_status(log, szgpu_decompress_region(ctx, archive.bytes, archive.byte_count, 0, &region,
                                           restored, 600 * sizeof *restored));
   add(log, restored, 600 * sizeof *restored);
+  szgpu_range const all = {0, archive.byte_count};
+  szgpu_range missing[4];
+  for (size_t present_count = 0; present_count < 2; present_count++) {
+    size_t missing_count = 0;
+    add_status(
+        log, szgpu_region_ranges(ctx, archive.bytes, archive.byte_count, 0, &region, &all,
+                                 present_count, 0, missing, ARRAY_COUNT(missing), &missing_count));
+    add(log, missing, missing_count * sizeof *missing);
+  }
   add_status(log, szgpu_inspect(smooth_archive.bytes, smooth_archive.byte_count, &info));
   add_status(log, szgpu_level_shape(&info, 1, &level));
   add(log, &level, sizeof level);
@@ -296,8 +305,8 @@ static const struct {
      "szgpu_create szgpu_destroy szgpu_last_error szgpu_last_note szgpu_set_memory_limit "
      "szgpu_sizes szgpu_bounds szgpu_reserve szgpu_compress szgpu_foresee "},
     {call_decompress,
-     "szgpu_decompress szgpu_decompress_slab szgpu_decompress_region szgpu_level_shape "
-     "szgpu_decompress_level "},
+     "szgpu_decompress szgpu_decompress_slab szgpu_decompress_region szgpu_region_ranges "
+     "szgpu_level_shape szgpu_decompress_level "},
     {call_inspect, "szgpu_inspect szgpu_inspect_frames "},
     {call_streams, "szgpu_compress_stream szgpu_stream_sizes szgpu_decompress_stream "},
     {call_async, "szgpu_async_bytes szgpu_compress_async szgpu_decompress_async "},
