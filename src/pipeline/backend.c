@@ -75,12 +75,13 @@ static bool pays_on_cuda(const szgpu_ctx *ctx, szg_job job, uint64_t field_bytes
 
 /* Whether options and build leave a choice; if not, *takes_cuda is what they say. */
 static bool has_choice(const szgpu_ctx *ctx, bool *takes_cuda) {
-  szgpu_decoder const decoder = ctx->options.decoder;
-  bool const is_auto = ctx->options.backend == SZGPU_BACKEND_AUTO;
+  const szgpu_options *const options = &ctx->options;
+  bool const is_auto = options->backend == SZGPU_BACKEND_AUTO;
   bool const has_device = SZG_HAS_CUDA && !ctx->is_device_given_up;
-  *takes_cuda =
-      is_auto ? has_device && is_cuda_decoder(decoder) : ctx->options.backend == SZGPU_BACKEND_CUDA;
-  return is_auto && has_device && !is_cpu_decoder(decoder) && !is_cuda_decoder(decoder);
+  *takes_cuda = is_auto ? has_device && is_cuda_decoder(options->decoder)
+                        : options->backend == SZGPU_BACKEND_CUDA;
+  return is_auto && has_device && !is_cpu_decoder(options->decoder) &&
+         !is_cuda_decoder(options->decoder);
 }
 
 bool szg_takes_cuda(const szgpu_ctx *ctx, szg_job job, uint64_t field_bytes) {

@@ -70,8 +70,9 @@ class CliTest(unittest.TestCase):
         return name + ".szg"
 
     def large_field(self, name):
-        """360 MB of zeros, so large that -b auto -j 1 takes a GPU."""
+        """360 MB, so large that -b auto -j 1 takes a GPU: a ramp, for interpolation, and zeros."""
         with open(self.path(name), "wb") as file:
+            file.write(np.linspace(0, 100, 1000000, dtype="f4").tobytes())
             file.truncate(360_000_000)
         return name
 
