@@ -92,8 +92,9 @@ class locked {
 // ---- failures ----
 
 [[noreturn]] void raise_status(szgpu_status status, const char *sentence) {
-  nb::object const error = nb::module_::import_("szgpu.errors").attr("of_status")(
-      static_cast<int>(status), szgpu_status_text(status), sentence);
+  nb::object const error =
+      nb::module_::import_("szgpu.errors")
+          .attr("of_status")(static_cast<int>(status), szgpu_status_text(status), sentence);
   PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(error.ptr())), error.ptr());
   throw nb::python_error();
 }
@@ -122,8 +123,9 @@ void require_contiguous(const Buffer &buffer) {
   int64_t stride = 1;
   for (size_t i = buffer.ndim(); i-- > 0;) {
     if (buffer.shape(i) != 1 && buffer.stride(i) != stride)
-      throw nb::value_error("the array is not contiguous: make it so first, with ascontiguousarray() "
-                            "or contiguous()");
+      throw nb::value_error(
+          "the array is not contiguous: make it so first, with ascontiguousarray() "
+          "or contiguous()");
     stride *= static_cast<int64_t>(buffer.shape(i));
   }
 }
@@ -137,14 +139,18 @@ struct request {
 
 uint64_t value_bytes(szgpu_dtype dtype) {
   switch (dtype) {
-    case SZGPU_F64: return 8;
+    case SZGPU_F64:
+      return 8;
     case SZGPU_F32:
-    case SZGPU_I32: return 4;
+    case SZGPU_I32:
+      return 4;
     case SZGPU_F16:
     case SZGPU_BF16:
     case SZGPU_U16:
-    case SZGPU_I16: return 2;
-    default: return 1;
+    case SZGPU_I16:
+      return 2;
+    default:
+      return 1;
   }
 }
 
@@ -308,8 +314,8 @@ class context {
   // Restores rows first_row to first_row + row_count - 1, or all rows if row_count is 0, or a
   // preview if level is above 0, or a region of one of them: first indices, then counts.
   void decompress(const source_buffer &archive, const target_buffer &field, uint64_t first_row,
-                  uint64_t row_count, int level,
-                  const std::optional<std::vector<uint64_t>> &box, nb::object progress) {
+                  uint64_t row_count, int level, const std::optional<std::vector<uint64_t>> &box,
+                  nb::object progress) {
     require_contiguous(archive);
     require_contiguous(field);
     szgpu_region region{};
@@ -322,14 +328,14 @@ class context {
         status = szgpu_decompress_region(ctx_, archive.data(), archive.nbytes(), level, &region,
                                          field.data(), field.nbytes());
       else if (level > 0)
-        status = szgpu_decompress_level(ctx_, archive.data(), archive.nbytes(), level,
-                                        field.data(), field.nbytes());
+        status = szgpu_decompress_level(ctx_, archive.data(), archive.nbytes(), level, field.data(),
+                                        field.nbytes());
       else if (row_count > 0)
         status = szgpu_decompress_slab(ctx_, archive.data(), archive.nbytes(), first_row, row_count,
                                        field.data(), field.nbytes());
       else
-        status = szgpu_decompress(ctx_, archive.data(), archive.nbytes(), field.data(),
-                                  field.nbytes());
+        status =
+            szgpu_decompress(ctx_, archive.data(), archive.nbytes(), field.data(), field.nbytes());
     }
     finish(status);
   }
@@ -348,8 +354,8 @@ class context {
     {
       unlocked const without_lock;
       status = chunk_find_lost_but_zero(ctx_, archive.data(), archive.nbytes(), field.data(),
-                                        field.nbytes(), value_bytes(info.shape.dtype),
-                                        ignores_zero, &is_found);
+                                        field.nbytes(), value_bytes(info.shape.dtype), ignores_zero,
+                                        &is_found);
     }
     finish(status);
     return is_found;
@@ -403,10 +409,9 @@ class context {
 
   // The reverse.
   // The ranges that a region needs besides those that are present, as first bytes and counts.
-  std::vector<std::pair<uint64_t, uint64_t>>
-  region_ranges(const source_buffer &archive, int level, const std::vector<uint64_t> &box,
-                const std::vector<std::pair<uint64_t, uint64_t>> &present, uint64_t gap_bytes,
-                size_t most) {
+  std::vector<std::pair<uint64_t, uint64_t>> region_ranges(
+      const source_buffer &archive, int level, const std::vector<uint64_t> &box,
+      const std::vector<std::pair<uint64_t, uint64_t>> &present, uint64_t gap_bytes, size_t most) {
     require_contiguous(archive);
     szgpu_region const region = take_region(box);
     std::vector<szgpu_range> there, missing(most);
@@ -416,13 +421,14 @@ class context {
     begin(nb::none());
     {
       unlocked const without_lock;
-      status = szgpu_region_ranges(ctx_, archive.data(), archive.nbytes(), level, &region,
-                                   there.data(), there.size(), gap_bytes, missing.data(),
-                                   missing.size(), &count);
+      status =
+          szgpu_region_ranges(ctx_, archive.data(), archive.nbytes(), level, &region, there.data(),
+                              there.size(), gap_bytes, missing.data(), missing.size(), &count);
     }
     finish(status);
     std::vector<std::pair<uint64_t, uint64_t>> ranges;
-    for (size_t i = 0; i < count; i++) ranges.emplace_back(missing[i].offset, missing[i].byte_count);
+    for (size_t i = 0; i < count; i++)
+      ranges.emplace_back(missing[i].offset, missing[i].byte_count);
     return ranges;
   }
 
@@ -491,8 +497,9 @@ class context {
 
   void begin(nb::object progress) {
     if (is_busy_.exchange(true))
-      throw nb::value_error("this object is at work, in another thread or in the call that reports "
-                            "its progress: give each thread one of its own");
+      throw nb::value_error(
+          "this object is at work, in another thread or in the call that reports "
+          "its progress: give each thread one of its own");
     progress_ = std::move(progress);
     next_look_ = clock::now() + std::chrono::milliseconds(100);
   }
@@ -512,8 +519,7 @@ class context {
     begin(std::move(progress));
     {
       unlocked const without_lock;
-      status =
-          szgpu_compress(ctx_, &what.params, &what.shape, field, archive, capacity, &used);
+      status = szgpu_compress(ctx_, &what.params, &what.shape, field, archive, capacity, &used);
     }
     finish(status);
     return used;
@@ -578,8 +584,7 @@ class series {
 
   nb::dict step(uint64_t index) {
     szgpu_step step = SZGPU_STEP_DEFAULTS;
-    check_file(
-        call([&](szgpu_series *opened) { return szgpu_series_step(opened, index, &step); }));
+    check_file(call([&](szgpu_series *opened) { return szgpu_series_step(opened, index, &step); }));
     return dict_of(step);
   }
 
@@ -764,9 +769,7 @@ NB_MODULE(_core, module) {
           [](request &self, double bound) { self.params.bound = bound; })
       .def_prop_rw(
           "layout", [](const request &self) { return static_cast<int>(self.params.layout); },
-          [](request &self, int layout) {
-            self.params.layout = static_cast<szgpu_layout>(layout);
-          })
+          [](request &self, int layout) { self.params.layout = static_cast<szgpu_layout>(layout); })
       .def_prop_rw(
           "predictor", [](const request &self) { return static_cast<int>(self.params.predictor); },
           [](request &self, int predictor) {
@@ -836,8 +839,7 @@ NB_MODULE(_core, module) {
   module.def("fill_warning", &fill_warning, nb::arg("request"), nb::arg("field"),
              nb::arg("archive"));
   module.def("may_lose", &may_lose, nb::arg("archive"), nb::arg("ignores_zero"));
-  module.def("plain_chunk_fault", &plain_chunk_fault_of, nb::arg("stored"),
-             nb::arg("chunk_bytes"));
+  module.def("plain_chunk_fault", &plain_chunk_fault_of, nb::arg("stored"), nb::arg("chunk_bytes"));
   module.def("inspect", &inspect, nb::arg("archive"));
   module.def("inspect_frames", &inspect_frames, nb::arg("archive"), nb::arg("first"),
              nb::arg("count"));
