@@ -265,6 +265,7 @@ class ShardingCodec(ZarrShardingCodec):
 
     zarr's own reads the chunks of a shard whole. To have this one in its place:
 
+    >>> import zarr
     >>> with zarr.config.set({"codecs.sharding_indexed": "szgpu.zarr.ShardingCodec"}):
     ...     pass  # open and read arrays
     """
