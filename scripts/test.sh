@@ -87,7 +87,8 @@ run_tests() { # preset, ctest's options
     --parallel "$(($(nproc) + 1))" "$@" | tee "build/$preset/test.log"
 }
 
-# Without a GPU nothing runs what nvcc makes, so it may make it in a fifth of the time.
+# Without a GPU nothing runs what nvcc makes, so it may make it in a fifth of the time. It makes it
+# twice if the binary is to hold PTX too.
 # shellcheck disable=SC2317  # part calls it
 build_cuda() {
   local -r nvcc=${CUDACXX:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
@@ -145,7 +146,7 @@ if [ "$what" = quick ]; then
   without_cuda="left out; 'scripts/test.sh all' compiles it, scripts/gpu_check.sh tests it on a GPU"
 elif [ -n "${CUDACXX:-}" ] || command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
   part 'build, cuda' build_cuda -DSZGPU_HDF5=ON -DSZGPU_WERROR="$werror" \
-    -DCMAKE_CUDA_ARCHITECTURES="$(scripts/cuda_architecture.sh)" -DSZGPU_PYTHON_MODULE=ON \
+    -DCMAKE_CUDA_ARCHITECTURES="$(scripts/cuda_architecture.sh)-real" -DSZGPU_PYTHON_MODULE=ON \
     -DPython_EXECUTABLE="$PWD/build/python-test/build/bin/python" -- --target cuda_tests szgpu_python
   PYTHONPATH=python:build/cuda/python build/python-test/build/bin/python -c \
     'import _core; assert _core.has_cuda' || python_failed=1
